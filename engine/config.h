@@ -1,0 +1,194 @@
+// What a user describes: a model, a GPU and a recipe. Plain data with defaults.
+//
+// Field names are the JSON keys, the link keys and the page's field names. Architecture names are those of
+// Hugging Face config.json, parallel names those of Megatron and torchtitan. Range, unit and meaning of every
+// field stand in config_fields.h, which JSON, links, validation and documentation share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/dtype.h"
+
+namespace trainmem {
+
+enum class Activation { silu, gelu, gelu_new, gelu_pytorch_tanh, relu, relu2, clamped_swiglu };
+enum class Norm { layernorm, rmsnorm };
+enum class NormPlacement { pre, post, pre_and_post };
+enum class QkNorm { none, per_head, full };
+enum class Positions { rope, learned, alibi, none };
+
+/// Routed experts in place of the dense MLP. num_experts = 0: the model is dense.
+struct Experts {
+  std::int64_t num_experts = 0;
+  std::int64_t num_experts_per_tok = 0;
+  std::int64_t moe_intermediate_size = 0;
+  std::int64_t n_shared_experts = 0;
+  std::int64_t shared_expert_intermediate_size = 0;  ///< 0: moe_intermediate_size
+  bool shared_expert_gate = false;
+  std::int64_t first_k_dense_replace = 0;
+  std::int64_t moe_layer_freq = 1;
+  bool router_bias = false;
+  bool expert_bias = false;
+};
+
+/// Multi-head latent attention (DeepSeek-V2). kv_lora_rank = 0: ordinary attention.
+struct LatentAttention {
+  std::int64_t q_lora_rank = 0;
+  std::int64_t kv_lora_rank = 0;
+  std::int64_t qk_nope_head_dim = 0;
+  std::int64_t qk_rope_head_dim = 0;
+  std::int64_t v_head_dim = 0;
+};
+
+struct Model {
+  std::string model_type = "llama";  ///< Hugging Face model_type: selects the forward
+  std::int64_t vocab_size = 0;
+  std::int64_t hidden_size = 0;
+  std::int64_t num_hidden_layers = 0;
+  std::int64_t num_attention_heads = 0;
+  std::int64_t num_key_value_heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t intermediate_size = 0;
+  std::int64_t max_position_embeddings = 0;
+  bool tie_word_embeddings = false;
+  Activation hidden_act = Activation::silu;
+  bool gated_mlp = true;
+  Norm norm = Norm::rmsnorm;
+  NormPlacement norm_placement = NormPlacement::pre;
+  std::int64_t norms_per_layer = 2;
+  bool norm_weight = true;
+  bool norm_bias = false;
+  bool embedding_norm = false;
+  bool final_norm = true;
+  QkNorm qk_norm = QkNorm::none;
+  bool attention_bias = false;         ///< biases of the query, key and value projections
+  bool attention_output_bias = false;
+  bool mlp_bias = false;
+  bool lm_head_bias = false;
+  Positions positions = Positions::rope;
+  std::int64_t learned_positions = 0;  ///< rows of the position table
+  double partial_rotary_factor = 1.0;  ///< share of head_dim that RoPE turns
+  double attention_dropout = 0.0;
+  double hidden_dropout = 0.0;
+  double embedding_dropout = 0.0;
+  bool parallel_attention_mlp = false;
+  std::int64_t sliding_window = 0;          ///< tokens; 0: none
+  std::int64_t sliding_window_pattern = 1;  ///< every n-th layer attends to everything; 1: all layers slide
+  double attn_logit_softcapping = 0.0;
+  double final_logit_softcapping = 0.0;
+  std::int64_t word_embed_proj_dim = 0;  ///< 0: hidden_size
+  bool attention_sinks = false;
+  std::int64_t linear_attention_every = 0;  ///< every n-th layer is full attention, the rest linear; 0: all full
+  std::int64_t nope_every = 0;              ///< every n-th layer has no RoPE; 0: none
+  std::int64_t num_nextn_predict_layers = 0;
+  Experts experts;
+  LatentAttention latent_attention;
+};
+
+struct Gpu {
+  std::string name;
+  std::int64_t memory_bytes = 0;          ///< marketed size
+  std::int64_t driver_visible_bytes = 0;  ///< total that nvidia-smi shows; 0: unknown
+  std::int64_t usable_bytes = 0;          ///< what the runtime gives a program; 0: unknown
+  double bandwidth_gb_per_s = 0;          ///< datasheet, 1e9 bytes a second
+  double measured_bandwidth_gb_per_s = 0; ///< 0: unknown
+  double bf16_dense_tflops = 0;
+  std::string memory_technology;
+};
+
+enum class Framework { pytorch, transformers, torchtitan, torchtune, megatron, deepspeed };
+enum class Precision { fp32, bf16, fp16, bf16_mixed, fp16_mixed, bf16_autocast, fp16_autocast, fsdp_bf16, fp8 };
+enum class Optimizer {
+  adamw, adamw_amsgrad, adamw_8bit, adamw_paged, adamw_paged_8bit, sgd, sgd_momentum, adafactor, adafactor_hf,
+  adagrad, rmsprop, nadam, lion, lion_8bit, muon, galore, none
+};
+enum class OptimizerImplementation { for_loop, foreach, fused, in_backward };
+enum class DataParallel { ddp, zero1, zero2, zero3, fsdp };
+enum class Reshard { automatic, always, never };
+enum class PipelineSchedule { gpipe, one_forward_one_backward, interleaved, zero_bubble };
+enum class Recomputation { none, selective_attention, selective_operations, full, every_k };
+enum class AttentionKernel { eager, sdpa, sdpa_math, flash };
+enum class Loss { full, legacy, compiled, fused, chunked, fused_linear, vocabulary_parallel };
+enum class TrainingLoop { plain, trainer };
+enum class Quantization { none, nf4, nf4_double, int8 };
+
+struct Lora {
+  std::int64_t rank = 0;  ///< 0: full fine-tuning
+  std::string targets = "q,k,v,o,gate,up,down";
+  double dropout = 0.0;
+  DType adapter_dtype = DType::automatic;
+};
+
+struct Recipe {
+  Framework framework = Framework::transformers;
+  std::int64_t micro_batch_size = 1;
+  std::int64_t sequence_length = 4096;
+  std::int64_t gradient_accumulation_steps = 1;
+
+  Precision precision = Precision::bf16_autocast;
+  DType weights_dtype = DType::automatic;
+  DType master_weights_dtype = DType::automatic;
+  DType gradients_dtype = DType::automatic;
+  DType gradient_reduce_dtype = DType::automatic;
+  DType optimizer_state_dtype = DType::automatic;
+  DType activations_dtype = DType::automatic;
+
+  Optimizer optimizer = Optimizer::adamw;
+  OptimizerImplementation optimizer_implementation = OptimizerImplementation::foreach;
+  bool gradient_clipping = true;
+
+  DataParallel data_parallel = DataParallel::ddp;
+  std::int64_t data_parallel_size = 1;
+  std::int64_t hybrid_shard_size = 0;  ///< GPUs of a shard group; 0: all of data_parallel_size
+  std::int64_t fsdp_version = 2;
+  Reshard reshard_after_forward = Reshard::automatic;
+  bool fsdp_wrap_embeddings = true;  ///< embedding and [norm, head] are groups of their own, as torchtitan does
+  std::int64_t ddp_bucket_mb = 25;
+  bool gradient_as_bucket_view = false;
+  std::int64_t tensor_parallel = 1;
+  bool sequence_parallel = false;
+  std::int64_t pipeline_parallel = 1;
+  PipelineSchedule pipeline_schedule = PipelineSchedule::one_forward_one_backward;
+  std::int64_t virtual_pipeline_stages = 1;
+  std::int64_t pipeline_first_stage_layers = 0;  ///< 0: layers are divided evenly
+  std::int64_t pipeline_last_stage_layers = 0;
+  std::int64_t context_parallel = 1;
+  std::int64_t expert_parallel = 1;
+  std::int64_t expert_tensor_parallel = 1;
+  bool distributed_optimizer = false;  ///< Megatron: main weights and states divided over data-parallel ranks
+  std::int64_t vocabulary_multiple = 1;  ///< vocabulary padded to a multiple of this times tensor_parallel
+
+  Recomputation recomputation = Recomputation::none;
+  std::int64_t recomputation_interval = 2;  ///< every_k: each k-th layer
+  std::int64_t recomputation_layers = 0;    ///< full: only this many layers of a stage; 0: all
+  bool recomputation_reentrant = false;
+  bool offload_optimizer = false;
+  bool offload_parameters = false;
+  bool offload_checkpoints = false;
+
+  AttentionKernel attention = AttentionKernel::sdpa;
+  Loss loss = Loss::full;
+  bool fused_norm = false;
+  bool fused_mlp = false;
+  bool fused_rope = false;
+  bool compile_blocks = false;
+  bool compile_loss = false;
+  TrainingLoop training_loop = TrainingLoop::plain;
+
+  Lora lora;
+  Quantization quantization = Quantization::none;
+  double expert_imbalance = 1.0;  ///< tokens of the busiest expert rank over the mean
+  bool expandable_segments = false;
+};
+
+struct Config {
+  std::string model_preset;   ///< empty: the model was given in full
+  std::string gpu_preset;     ///< empty: the GPU was given in full
+  std::string recipe_preset;  ///< empty: the recipe starts from the defaults above
+  Model model;
+  Gpu gpu;
+  Recipe recipe;
+};
+
+}  // namespace trainmem

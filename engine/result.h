@@ -1,0 +1,125 @@
+// The answer to one configuration. Plain data; json_io writes it with the same names.
+//
+// Everything is of one GPU: the worst one, unless a stage says otherwise. Bytes are exact integers. The parts
+// of a total always sum to it: components to allocated, rows to components, phases hold their own peaks.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "engine/dtype.h"
+#include "engine/issue.h"
+
+namespace trainmem {
+
+enum class Component : std::uint8_t {
+  weights, master_weights, gradients, optimizer_states, activations, logits_and_loss, optimizer_temporaries,
+  gathered_parameters, communication, workspace
+};
+inline constexpr int component_count = 10;
+const char* name(Component component);
+using ComponentBytes = std::array<Bytes, component_count>;
+
+enum class Phase : std::uint8_t { initialise, forward, loss, backward, optimizer_step };
+inline constexpr int phase_count = 5;
+const char* name(Phase phase);
+
+enum class RowKind : std::uint8_t { exact, estimate, measured };
+
+/// A named family of tensors alive at the peak.
+struct Row {
+  std::string name;       ///< dotted: "attention.query"
+  std::string shape;      ///< numbers, as PyTorch prints them: "2x4096x5120"
+  std::string dtype;
+  std::int64_t elements = 0;       ///< of one tensor
+  double element_bytes = 0;        ///< 0.5 for nf4
+  std::int64_t copies = 1;         ///< tensors in this row, over layers and micro-batches
+  Bytes bytes = 0;                 ///< of the whole row
+  Component component = Component::activations;
+  std::string why;        ///< why it is alive
+  std::string formula;    ///< "2 x 4096 x 5120 x 2 bytes x 39"
+  std::string source;     ///< where the rule stands
+  RowKind kind = RowKind::exact;
+};
+
+/// One corner of the timeline curve: allocated bytes after something happened.
+struct TimelinePoint {
+  Phase phase = Phase::initialise;
+  std::string where;          ///< "backward / layer 31 / mlp"
+  Bytes allocated = 0;        ///< highest bytes since the previous point
+  ComponentBytes components{};
+};
+
+struct PhasePeak {
+  Phase phase = Phase::initialise;
+  Bytes peak = 0;
+  Bytes end = 0;
+  ComponentBytes components{};  ///< at the phase's peak
+};
+
+struct Stage {
+  std::int64_t index = 0;      ///< pipeline stage, 0 first
+  std::int64_t layers = 0;
+  std::int64_t micro_batches_in_flight = 0;
+  std::int64_t parameters = 0; ///< held by one GPU of the stage
+  Bytes allocated = 0;
+  ComponentBytes components{};
+  bool worst = false;
+};
+
+struct Range {
+  Bytes low = 0;
+  Bytes expected = 0;
+  Bytes high = 0;
+};
+
+/// Memory outside the allocator's tape, one line each: CUDA context, NCCL, cuBLAS.
+struct RuntimeRow {
+  std::string name;
+  Range bytes;
+  std::string why;
+  std::string source;
+};
+
+enum class Fit : std::uint8_t { fits, tight, does_not_fit, unknown };
+
+struct Verdict {
+  Fit fit = Fit::unknown;
+  Bytes capacity = 0;  ///< what a program can use on this GPU
+  Bytes margin = 0;    ///< capacity less expected device memory; negative: missing
+  std::string sentence;
+};
+
+/// One published closed formula, as its source gives it.
+struct TextbookLine {
+  std::string method;
+  std::string formula;   ///< with the numbers put in
+  Bytes bytes = 0;
+  std::string source;
+  std::string leaves_out;
+};
+
+struct Result {
+  Bytes allocated = 0;
+  Range reserved;
+  Range device;
+  Phase peak_phase = Phase::initialise;
+  std::string peak_where;
+  ComponentBytes components{};  ///< at the peak; sum: allocated
+  std::vector<Row> rows;        ///< at the peak; sum: allocated
+  std::vector<PhasePeak> phases;
+  std::vector<TimelinePoint> timeline;
+  std::vector<Stage> stages;
+  std::vector<RuntimeRow> runtime;
+  Verdict verdict;
+  std::vector<TextbookLine> textbook;
+  std::int64_t parameters = 0;         ///< of the whole model
+  std::int64_t active_parameters = 0;  ///< used by one token
+  std::int64_t trainable_parameters = 0;
+  std::int64_t num_gpus = 1;
+  std::int64_t global_batch_size = 0;  ///< sequences
+  std::vector<std::string> not_counted;  ///< sentences
+};
+
+}  // namespace trainmem
