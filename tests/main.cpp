@@ -1,0 +1,3 @@
+// The unit tests' main: Catch2's own.
+#define CATCH_CONFIG_MAIN
+#include "tests/catch.h"

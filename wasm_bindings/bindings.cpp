@@ -1,0 +1,12 @@
+// The engine's border for JavaScript: text in, text out. Nothing here computes, throws or holds anything.
+#include <emscripten/bind.h>
+
+#include "engine/border.h"
+
+EMSCRIPTEN_BINDINGS(trainmem) {
+  emscripten::function("estimate", &trainmem::estimate);
+  emscripten::function("read_link", &trainmem::read_link);
+  emscripten::function("write_link", &trainmem::write_link);
+  emscripten::function("presets", &trainmem::presets);
+  emscripten::function("version", &trainmem::version);
+}
