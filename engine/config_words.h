@@ -1,0 +1,43 @@
+// The words of every enumeration of a configuration: in JSON, in links, on the page.
+//
+// One list for each enumeration, in the order of its values; nullptr marks a value that cannot be chosen.
+#pragma once
+
+#include "engine/config.h"
+
+namespace trainmem {
+
+struct Words {
+  const char* const* first = nullptr;
+  int count = 0;
+
+  const char* const* begin() const { return first; }
+  const char* const* end() const { return first + count; }
+};
+
+Words words(Activation);
+Words words(Norm);
+Words words(NormPlacement);
+Words words(QkNorm);
+Words words(Positions);
+Words words(Framework);
+Words words(Precision);
+Words words(Optimizer);
+Words words(OptimizerImplementation);
+Words words(DataParallel);
+Words words(Reshard);
+Words words(PipelineSchedule);
+Words words(Recomputation);
+Words words(AttentionKernel);
+Words words(Loss);
+Words words(TrainingLoop);
+Words words(Quantization);
+Words words(DType);  ///< those that a tensor of a training step can be set to
+
+/// The word of one value: word(Optimizer::adamw) is "adamw".
+template <class Enumeration>
+const char* word(Enumeration value) {
+  return words(value).first[static_cast<int>(value)];
+}
+
+}  // namespace trainmem
