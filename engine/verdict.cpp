@@ -1,0 +1,49 @@
+#include "engine/verdict.h"
+
+#include <string>
+
+namespace trainmem {
+namespace {
+
+/// Bytes as GiB with one decimal, rounded to nearest: "78.2".
+std::string gib(Bytes bytes) {
+  const Bytes mib = bytes / (1024 * 1024);
+  const Bytes tenths = (mib * 10 + 512) / 1024;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+}  // namespace
+
+Bytes usable_capacity(const Gpu& gpu) {
+  constexpr Bytes largest_gap = 882LL * 1024 * 1024;
+  if (gpu.usable_bytes > 0) return gpu.usable_bytes;
+  if (gpu.driver_visible_bytes > largest_gap) return gpu.driver_visible_bytes - largest_gap;
+  return gpu.memory_bytes;
+}
+
+Verdict verdict(const Range& device, const Gpu& gpu) {
+  Verdict result;
+  result.capacity = usable_capacity(gpu);
+  if (result.capacity <= 0) {
+    result.sentence = "The size of this GPU's memory is not known.";
+    return result;
+  }
+  result.margin = result.capacity - device.expected;
+  const std::string of_capacity = " of " + gib(result.capacity) + " GiB usable";
+  if (device.high <= result.capacity) {
+    result.fit = Fit::fits;
+    result.sentence =
+        "Fits: about " + gib(device.expected) + of_capacity + ", " + gib(result.margin) + " GiB to spare.";
+  } else if (device.low > result.capacity) {
+    result.fit = Fit::does_not_fit;
+    result.sentence =
+        "Does not fit: about " + gib(device.expected) + of_capacity + ", " + gib(-result.margin) + " GiB too much.";
+  } else {
+    result.fit = Fit::tight;
+    result.sentence = "Tight: between " + gib(device.low) + " and " + gib(device.high) + " GiB" + of_capacity +
+                      "; whether it runs depends on the driver and the libraries.";
+  }
+  return result;
+}
+
+}  // namespace trainmem
