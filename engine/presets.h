@@ -1,0 +1,39 @@
+// The presets inside the program: every file of presets/, without its prose.
+//
+// presets/*.json are the only source. engine/presets/embed.cmake turns them into a generated source file, so the
+// native program and the page hold the same texts. Sources, notes and published counts stay in the files.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainmem {
+
+struct PresetText {
+  std::string_view id;    ///< the file's name without .json
+  std::string_view json;  ///< one JSON object, minified
+};
+
+/// Sorted by id, numbers by value; the texts live as long as the program.
+std::span<const PresetText> model_presets();
+std::span<const PresetText> gpu_presets();
+std::span<const PresetText> recipe_presets();
+std::span<const PresetText> optimizer_presets();
+std::span<const PresetText> memory_technology_presets();
+
+/// The preset of that id; null if there is none.
+const PresetText* find_preset(std::span<const PresetText> presets, std::string_view id);
+
+/// Ids for "did you mean": at most `count`, nearest first, none that has little in common with `id`.
+std::vector<std::string> nearest_presets(std::span<const PresetText> presets, std::string_view id, int count = 3);
+
+/// The same over any words, such as field names.
+std::vector<std::string> nearest_words(std::span<const std::string_view> words, std::string_view word, int count = 3);
+
+/// Single-character insertions, deletions and replacements that turn one word into the other; case and the
+/// separators - _ . / and space count as equal.
+int edit_distance(std::string_view a, std::string_view b);
+
+}  // namespace trainmem

@@ -1,0 +1,52 @@
+#include "engine/presets.h"
+
+#include <set>
+#include <string>
+
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+TEST_CASE("presets: every file is inside the program, under its own name") {
+  CHECK(model_presets().size() == 148);
+  CHECK(gpu_presets().size() == 75);
+  CHECK(optimizer_presets().size() == 27);
+  CHECK(memory_technology_presets().size() == 12);
+  CHECK(recipe_presets().size() >= 12);
+  for (const auto& presets : {model_presets(), gpu_presets(), recipe_presets(), optimizer_presets()}) {
+    std::set<std::string_view> ids;
+    for (const PresetText& preset : presets) {
+      CHECK(ids.insert(preset.id).second);
+      CHECK(preset.json.front() == '{');
+      CHECK(preset.json.back() == '}');
+      CHECK(find_preset(presets, preset.id) == &preset);
+    }
+  }
+}
+
+TEST_CASE("presets: prose stays in the files") {
+  for (const auto& presets : {model_presets(), gpu_presets(), recipe_presets(), optimizer_presets()}) {
+    for (const PresetText& preset : presets) {
+      CHECK(preset.json.find("\"source") == std::string_view::npos);
+      CHECK(preset.json.find("\"notes\"") == std::string_view::npos);
+      CHECK(preset.json.find('\n') == std::string_view::npos);
+    }
+  }
+}
+
+TEST_CASE("presets: an unknown id has no preset, and names its neighbours") {
+  CHECK(find_preset(model_presets(), "llama-2-7b") == nullptr);
+  CHECK(nearest_presets(model_presets(), "llama-2-7b").front() == "llama2-7b");
+  CHECK(nearest_presets(model_presets(), "LLaMA2_7B").front() == "llama2-7b");
+  CHECK(nearest_presets(model_presets(), "gtp2").front() == "gpt2");
+  CHECK(nearest_presets(gpu_presets(), "h100")[0].substr(0, 4) == "h100");
+  CHECK(nearest_presets(gpu_presets(), "a100-80").front().substr(0, 7) == "a100-80");
+  CHECK(nearest_presets(model_presets(), "zzzzzzzzzzzzzzzzzz").empty());
+  CHECK(nearest_presets(model_presets(), std::string(100, 'x')).empty());
+}
+
+TEST_CASE("presets: edit distance counts insertions, deletions and replacements") {
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("Llama_3.1", "llama-3-1") == 0);
+}
