@@ -6,7 +6,7 @@ namespace trainmem {
 namespace {
 
 constexpr const char* activations[] = {"silu", "gelu",  "gelu_new",      "gelu_pytorch_tanh",
-                                       "relu", "relu2", "clamped_swiglu"};
+                                       "relu", "relu2", "clamped_swiglu", "gelu_fast"};
 constexpr const char* norms[] = {"layernorm", "rmsnorm"};
 constexpr const char* norm_placements[] = {"pre", "post", "pre_and_post"};
 constexpr const char* qk_norms[] = {"none", "per_head", "full"};
