@@ -8,12 +8,12 @@ namespace trainmem {
 namespace {
 
 constexpr Bytes mebibyte = 1 << 20;
-constexpr Bytes min_block = 512;                // kMinBlockSize
-constexpr Bytes small_size = mebibyte;          // kSmallSize: the largest small request
-constexpr Bytes small_segment = 2 * mebibyte;   // kSmallBuffer
-constexpr Bytes large_segment = 20 * mebibyte;  // kLargeBuffer
-constexpr Bytes min_large = 10 * mebibyte;      // kMinLargeAlloc: from here on a request has its own segment
-constexpr Bytes round_large = 2 * mebibyte;     // kRoundLarge
+constexpr Bytes min_block = 512;                 // kMinBlockSize
+constexpr Bytes small_size = mebibyte;           // kSmallSize: the largest small request
+constexpr Bytes small_segment = 2 * mebibyte;    // kSmallBuffer
+constexpr Bytes large_segment = 20 * mebibyte;   // kLargeBuffer
+constexpr Bytes min_large = 10 * mebibyte;       // kMinLargeAlloc: from here on a request has its own segment
+constexpr Bytes round_large = 2 * mebibyte;      // kRoundLarge
 constexpr Bytes address_space = Bytes{1} << 58;  // of one growing segment
 
 constexpr Bytes round_up(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
@@ -96,7 +96,8 @@ void CachingAllocator::free(Handle handle) {
 // that fits goes first (get_free_block, expandable_size).
 std::int32_t CachingAllocator::take_free_block(Pool& from, Bytes size) {
   auto& free_blocks = from.free_blocks;
-  auto found = std::lower_bound(free_blocks.begin(), free_blocks.end(), FreeBlock{size, -1, no_block}, SmallerThenLower{});
+  auto found =
+      std::lower_bound(free_blocks.begin(), free_blocks.end(), FreeBlock{size, -1, no_block}, SmallerThenLower{});
   if (found == free_blocks.end()) return no_block;
   if (found->block == from.last && found + 1 != free_blocks.end()) ++found;
   const std::int32_t index = found->block;

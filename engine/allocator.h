@@ -95,9 +95,9 @@ class CachingAllocator {
 
 /// What a whole run leaves in the allocator's counters.
 struct Replay {
-  Bytes peak_allocated = 0;                 ///< requests, each rounded up to 512
-  Bytes peak_blocks = 0;                    ///< max_memory_allocated(): the blocks that serve them, up to 1 MiB larger each
-  Bytes peak_reserved = 0;                  ///< max_memory_reserved()
+  Bytes peak_allocated = 0;  ///< requests, each rounded up to 512
+  Bytes peak_blocks = 0;     ///< max_memory_allocated(): the blocks that serve them, up to 1 MiB larger each
+  Bytes peak_reserved = 0;   ///< max_memory_reserved()
   std::array<Bytes, stream_count> pools{};  ///< highest requests in use on each stream
   std::array<Bytes, stream_count> reserved{};
 };

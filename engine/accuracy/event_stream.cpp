@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-
 namespace trainmem {
 
 EventStream read_event_stream(const std::string& path) {
@@ -29,7 +28,8 @@ EventStream read_event_stream(const std::string& path) {
     }
     stream.recording.events = json.at("events").get<std::vector<std::int32_t>>();
     for (const auto& [first_event, name] : json.at("phases").items()) {
-      stream.recording.phases.push_back({static_cast<std::uint32_t>(std::stoul(first_event)), 0, Phase::initialise, name.get<std::string>()});
+      stream.recording.phases.push_back(
+          {static_cast<std::uint32_t>(std::stoul(first_event)), 0, Phase::initialise, name.get<std::string>()});
     }
     std::sort(stream.recording.phases.begin(), stream.recording.phases.end(),
               [](const PhaseMark& left, const PhaseMark& right) { return left.first_event < right.first_event; });

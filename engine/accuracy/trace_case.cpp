@@ -1,0 +1,97 @@
+// Reads files of recorded steps: lists of cases, as tests/traces/README.md describes them.
+#include "engine/accuracy/trace_case.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "engine/accuracy/translate.h"
+
+namespace trainmem {
+namespace {
+
+using nlohmann::json;
+
+RecordedMoment read_moment(const json& object) {
+  RecordedMoment moment;
+  moment.by_kind = object.at("by_kind").get<std::map<std::string, Bytes>>();
+  for (const json& row : object.at("rows")) {
+    moment.rows.push_back({row.at(1).get<std::string>(), row.at(2).get<std::string>(), row.at(3).get<std::string>(),
+                           row.at(4).get<std::string>(), row.at(5).get<std::string>(), row.at(6).get<std::int64_t>(),
+                           row.at(7).get<Bytes>()});
+  }
+  return moment;
+}
+
+TraceCase read_case(const json& object, const std::string& file) {
+  TraceCase result;
+  result.file = file;
+  result.id = object.at("id").get<std::string>();
+  result.family = object.at("model").at("model_type").get<std::string>();
+  result.steps = object.at("config").value("steps", 2);
+  result.parameters = object.value("parameters", std::int64_t{0});
+  for (const json& phase : object.at("phases")) {
+    RecordedPhase recorded;
+    recorded.name = phase.at("phase").get<std::string>();
+    recorded.peak = phase.at("peak_bytes").get<Bytes>();
+    recorded.end = phase.at("end_bytes").get<Bytes>();
+    recorded.peak_with_kernel_scratch = phase.value("peak_bytes_with_kernel_scratch", recorded.peak);
+    result.phases.push_back(recorded);
+  }
+  if (const auto reserved = object.find("reserved"); reserved != object.end()) {
+    result.reserved.pools = reserved->at("pools_peak_bytes").get<std::vector<Bytes>>();
+    result.reserved.by_default = reserved->at("default_bytes").get<Bytes>();
+    result.reserved.expandable_segments = reserved->at("expandable_segments_bytes").get<Bytes>();
+  }
+  if (const auto moments = object.find("at_peak"); moments != object.end()) {
+    for (const auto& [phase, moment] : moments->items()) result.at_peak[phase] = read_moment(moment);
+  }
+  try {
+    result.cannot_translate = translate_case(object, result.config);
+  } catch (const json::exception& error) {
+    result.cannot_translate = error.what();
+  }
+  return result;
+}
+
+json parse(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(path + ": cannot be opened");
+  try {
+    return json::parse(file);
+  } catch (const json::exception& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+std::vector<TraceCase> read_trace_file(const std::string& path) {
+  const json list = parse(path);
+  if (!list.is_array()) throw std::runtime_error(path + ": is not a list of cases");
+  std::vector<TraceCase> cases;
+  try {
+    for (const json& object : list) cases.push_back(read_case(object, std::filesystem::path(path).stem().string()));
+  } catch (const json::exception& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  }
+  return cases;
+}
+
+std::vector<TraceCase> read_trace_folder(const std::string& folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".json") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<TraceCase> cases;
+  for (const auto& path : paths) {
+    if (!parse(path.string()).is_array()) continue;
+    for (TraceCase& one : read_trace_file(path.string())) cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+}  // namespace trainmem

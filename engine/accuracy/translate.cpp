@@ -1,0 +1,243 @@
+// The recorded steps' own words as fields of a configuration. Every key of a case is either used here, or known
+// not to change memory, or a reason not to translate: nothing is passed over in silence.
+#include "engine/accuracy/translate.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "engine/config_fields.h"
+#include "engine/config_words.h"
+
+namespace trainmem {
+namespace {
+
+using nlohmann::json;
+
+/// Reads the keys of one case's `config`, remembers which were asked for, and collects what is not understood.
+class Settings {
+ public:
+  explicit Settings(const json& object) : object_(object) {}
+
+  std::string text(const char* key) {
+    const json* value = find(key);
+    return value != nullptr && value->is_string() ? value->get<std::string>() : "";
+  }
+  std::int64_t integer(const char* key, std::int64_t otherwise) {
+    const json* value = find(key);
+    return value != nullptr && value->is_number() ? value->get<std::int64_t>() : otherwise;
+  }
+  bool flag(const char* key) {
+    const json* value = find(key);
+    return value != nullptr && value->is_boolean() && value->get<bool>();
+  }
+  /// The value if the key is there and not null.
+  const json* find(const char* key) {
+    known_.emplace_back(key);
+    const auto found = object_.find(key);
+    return found == object_.end() || found->is_null() ? nullptr : &*found;
+  }
+  /// A word of an enumeration, written with - for _.
+  template <class Enumeration>
+  void choose(const char* key, Enumeration& target) {
+    std::string word = text(key);
+    if (word.empty()) return;
+    std::replace(word.begin(), word.end(), '-', '_');
+    const int index = find_word(words(target), word);
+    if (index < 0) return reject(std::string(key) + " '" + word + "' is not known");
+    target = static_cast<Enumeration>(index);
+  }
+  void reject(const std::string& reason) {
+    if (!reasons_.empty()) reasons_ += "; ";
+    reasons_ += reason;
+  }
+  /// Why the case cannot be translated; empty if it can.
+  std::string reasons() {
+    for (const auto& [key, value] : object_.items()) {
+      const bool idle = value.is_null() || value == false;
+      if (!idle && std::find(known_.begin(), known_.end(), key) == known_.end())
+        reject("key '" + key + "' is not known");
+    }
+    return reasons_;
+  }
+
+ private:
+  const json& object_;
+  std::vector<std::string> known_;
+  std::string reasons_;
+};
+
+DType number_format(Settings& settings, const char* key) {
+  const std::string word = settings.text(key);
+  if (word.empty()) return DType::automatic;
+  if (word == "fp32" || word == "float32") return DType::float32;
+  if (word == "bf16" || word == "bfloat16") return DType::bfloat16;
+  if (word == "fp16" || word == "float16") return DType::float16;
+  settings.reject(std::string(key) + " '" + word + "' is not known");
+  return DType::automatic;
+}
+
+void read_precision(Settings& settings, Recipe& recipe) {
+  const DType weights = number_format(settings, "weights");
+  const DType autocast = number_format(settings, "autocast");
+  DType gathered = number_format(settings, "param_dtype");
+  DType reduced = number_format(settings, "reduce_dtype");
+  if (const DType mixed = number_format(settings, "mixed"); mixed != DType::automatic) gathered = reduced = mixed;
+
+  if (autocast != DType::automatic) {
+    recipe.precision = autocast == DType::float16 ? Precision::fp16_autocast : Precision::bf16_autocast;
+    if (weights != DType::float32) recipe.weights_dtype = weights;
+  } else if (weights == DType::float32) {
+    recipe.precision =
+        gathered == DType::automatic || gathered == DType::float32 ? Precision::fp32 : Precision::fsdp_bf16;
+    if (gathered == DType::float16) recipe.activations_dtype = gathered;
+  } else {
+    recipe.precision = weights == DType::float16 ? Precision::fp16 : Precision::bf16;
+  }
+  recipe.gradient_reduce_dtype = reduced;
+}
+
+void read_checkpointing(Settings& settings, Recipe& recipe) {
+  const std::string word = settings.text("checkpointing");
+  if (word.empty() || word == "none") {
+    recipe.recomputation = Recomputation::none;
+  } else if (word == "full" || word == "full-reentrant") {
+    recipe.recomputation = Recomputation::full;
+    recipe.recomputation_reentrant = word == "full-reentrant";
+  } else if (word == "selective-op") {
+    recipe.recomputation = Recomputation::selective_operations;
+  } else if (word.rfind("every-", 0) == 0 && word.size() > 6 && word[6] >= '1' && word[6] <= '9') {
+    recipe.recomputation = Recomputation::every_k;
+    recipe.recomputation_interval = std::stoll(word.substr(6));
+  } else {
+    settings.reject("checkpointing '" + word + "' is not known");
+  }
+}
+
+// peft's names of linear layers in our words; GPT-2's c_attn is all of q, k, v in one.
+std::string lora_targets(Settings& settings, const json& modules, const std::string& model_type) {
+  struct Name {
+    std::string_view module;
+    const char* targets;
+  };
+  constexpr Name names[] = {{"q_proj", "q"},       {"k_proj", "k"},       {"v_proj", "v"},
+                            {"o_proj", "o"},       {"gate_proj", "gate"}, {"up_proj", "up"},
+                            {"down_proj", "down"}, {"c_attn", "q,k,v"},   {"c_fc", "up"}};
+  if (modules.is_string()) {
+    if (modules == "all-linear") return model_type == "gpt2" ? "q,k,v,o,up,down" : "q,k,v,o,gate,up,down";
+    settings.reject("lora target_modules '" + modules.get<std::string>() + "' is not known");
+    return "";
+  }
+  std::string targets;
+  for (const json& module : modules) {
+    const auto found = std::find_if(std::begin(names), std::end(names),
+                                    [&](const Name& name) { return name.module == module.get<std::string>(); });
+    if (found == std::end(names)) {
+      settings.reject("lora target module '" + module.get<std::string>() + "' is not known");
+    } else {
+      targets += (targets.empty() ? "" : ",") + std::string(found->targets);
+    }
+  }
+  return targets;
+}
+
+void read_lora(Settings& settings, Config& config) {
+  const json* lora = settings.find("lora");
+  if (lora == nullptr) return;
+  config.recipe.lora.rank = lora->at("r").get<std::int64_t>();
+  config.recipe.lora.dropout = lora->at("lora_dropout").get<double>();
+  config.recipe.lora.targets = lora_targets(settings, lora->at("target_modules"), config.model.model_type);
+}
+
+void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) {
+  const std::int64_t world = settings.integer("world", 1);
+  recipe.tensor_parallel = settings.integer("tensor_parallel", 1);
+  recipe.sequence_parallel = settings.flag("sequence_parallel");
+  if (settings.flag("loss_parallel")) recipe.loss = Loss::vocabulary_parallel;
+  recipe.data_parallel_size = world / std::max<std::int64_t>(recipe.tensor_parallel, 1);
+  if (kind == "ddp" || kind.empty()) {
+    recipe.data_parallel = DataParallel::ddp;
+    recipe.ddp_bucket_mb = settings.integer("bucket_cap_mb", recipe.ddp_bucket_mb);
+    recipe.gradient_as_bucket_view = settings.flag("gradient_as_bucket_view");
+    return;
+  }
+  recipe.data_parallel = DataParallel::fsdp;
+  recipe.fsdp_version = kind == "fsdp1" ? 1 : 2;
+  recipe.hybrid_shard_size = settings.integer("shard", 0);
+  const std::string reshard = settings.text("reshard");
+  if (reshard == "always") recipe.reshard_after_forward = Reshard::always;
+  if (reshard == "never") recipe.reshard_after_forward = Reshard::never;
+  const std::string wrap = settings.text("wrap");
+  recipe.fsdp_wrap_embeddings = kind == "titan" || wrap == "torchtitan" || (kind == "tp" && wrap.empty());
+  const std::string strategy = settings.text("strategy");
+  if (!strategy.empty() && strategy != "FULL_SHARD") settings.reject("strategy '" + strategy + "' is not known");
+}
+
+void read_torchtitan(Settings& settings, Recipe& recipe) {
+  recipe.framework = Framework::torchtitan;
+  recipe.fused_norm = settings.text("norm") == "fused";
+  if (settings.flag("gqa")) settings.reject("grouped heads inside the attention kernel (gqa) have no field yet");
+}
+
+}  // namespace
+
+HuggingFaceConfig huggingface_config(const json& object) {
+  HuggingFaceConfig config;
+  for (const auto& [key, value] : object.items()) {
+    HuggingFaceValue scalar;
+    if (value.is_object()) {
+      for (auto& [name, nested] : huggingface_config(value)) config.emplace_back(key + "." + name, nested);
+      continue;
+    }
+    if (value.is_array()) continue;
+    if (value.is_boolean()) {
+      scalar.kind = HuggingFaceValue::Kind::boolean;
+      scalar.number = value.get<bool>() ? 1 : 0;
+    } else if (value.is_number()) {
+      scalar.kind = HuggingFaceValue::Kind::number;
+      scalar.number = value.get<double>();
+    } else if (value.is_string()) {
+      scalar.kind = HuggingFaceValue::Kind::text;
+      scalar.text = value.get<std::string>();
+    }
+    config.emplace_back(key, scalar);
+  }
+  return config;
+}
+
+std::string translate_case(const json& trace_case, Config& config) {
+  json model = trace_case.at("model");
+  const std::string kind = trace_case.value("kind", "");
+  if (kind == "titan") model["model_type"] = "llama";
+  Issues issues;
+  config.model = model_from_huggingface(huggingface_config(model), issues);
+  config.gpu.name = "any";
+  config.gpu.memory_bytes = 80'000'000'000;
+
+  Recipe& recipe = config.recipe;
+  Settings settings(trace_case.at("config"));
+  for (const Issue& issue : issues) settings.reject(issue.message);
+  for (const char* of_no_consequence :
+       {"preset", "steps", "last_block_resharded", "limit_all_gathers", "use_orig_params"}) {
+    settings.find(of_no_consequence);
+  }
+  recipe.framework = Framework::transformers;
+  read_precision(settings, recipe);
+  settings.choose("attention", recipe.attention);
+  read_checkpointing(settings, recipe);
+  settings.choose("optimizer", recipe.optimizer);
+  settings.choose("impl", recipe.optimizer_implementation);
+  recipe.micro_batch_size = settings.integer("batch", 1);
+  recipe.sequence_length = settings.integer("seq", 0);
+  recipe.gradient_accumulation_steps = settings.integer("accumulation", 1);
+  recipe.gradient_clipping = settings.find("clip") != nullptr;
+  settings.choose("loop", recipe.training_loop);
+  const bool output_freed = settings.flag("logits_freed_before_backward");
+  if (output_freed || kind == "fsdp" || kind == "ddp" || kind == "tp") recipe.training_loop = TrainingLoop::trainer;
+  read_parallel(settings, kind, recipe);
+  read_lora(settings, config);
+  if (kind == "titan") read_torchtitan(settings, recipe);
+  return settings.reasons();
+}
+
+}  // namespace trainmem
