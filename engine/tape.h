@@ -1,15 +1,20 @@
 // The tape: what a training step allocates and frees, in order, on which stream.
 //
-// A Recording is the whole tape of a run. The (net, peak) fold of the same forward lives in tape_fold.h.
+// One run writes one Recording. Its readers: tape_fold.h (net and peak of stretches, repeats in closed form),
+// allocator.h (reserved memory), tape_rows.h (who is alive at a moment, the timeline).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/result.h"
+#include "engine/tensor/size.h"
 
 namespace trainmem {
+
+struct Rule;
 
 /// CUDA streams that own a memory pool each.
 enum class Stream : std::uint8_t { compute, all_gather_copy_in, all_gather, reduce_scatter, communication };
@@ -18,26 +23,39 @@ inline constexpr int stream_count = 5;
 /// One storage of a recording.
 struct StorageRecord {
   Bytes bytes = 0;
+  std::uint32_t size_line = 0;  ///< line of the size trace, see tensor/size.h
   Stream stream = Stream::compute;
   Component component = Component::activations;
   DType dtype = DType::float32;
-  std::uint32_t row = 0;        ///< index into Recording::rows
-  std::int32_t layer = -1;      ///< -1: outside the layers
+  std::int8_t rank = 0;
+  std::int32_t layer = -1;  ///< -1: outside the layers
+  std::uint32_t place = 0;  ///< index into Recording::places
+  std::array<std::int64_t, 5> shape{};
+  const Rule* made_by = nullptr;
+  const Rule* kept_by = nullptr;  ///< null: a temporary
+  const char* role = nullptr;     ///< null: named after the operation
 };
 
 /// Beginning of a phase: events from first_event on belong to it.
 struct PhaseMark {
   std::uint32_t first_event = 0;
-  std::int32_t step = 0;        ///< 1 for the first step; 0 for initialise
+  std::int32_t step = 0;  ///< 1 for the first step; 0 for initialise
   Phase phase = Phase::initialise;
-  std::string name;             ///< "step 2 forward", as the recorded steps name it
+  std::string name;  ///< "init", "step 2 forward", as the recorded steps name it
 };
 
 /// A place in the model: events from first_event on happen there.
 struct PlaceMark {
   std::uint32_t first_event = 0;
-  std::uint32_t place = 0;      ///< index into Recording::places
+  std::uint32_t place = 0;
   std::int32_t layer = -1;
+};
+
+/// Events [first_event, end_event) happen `times` times in a row. Repeats nest or lie apart.
+struct RepeatMark {
+  std::uint32_t first_event = 0;
+  std::uint32_t end_event = 0;
+  Size times = 1;
 };
 
 struct Recording {
@@ -45,8 +63,8 @@ struct Recording {
   std::vector<std::int32_t> events;  ///< +k allocates storage k - 1, -k frees it
   std::vector<PhaseMark> phases;
   std::vector<PlaceMark> place_marks;
-  std::vector<std::string> places;
-  std::vector<Row> rows;             ///< one per family of tensors; copies and bytes are filled by rows_at()
+  std::vector<std::string> places{""};  ///< "attention", "mlp", "loss"; 0: the model itself
+  std::vector<RepeatMark> repeats;      ///< in order of first_event, outer before inner; empty in a full recording
 };
 
 }  // namespace trainmem

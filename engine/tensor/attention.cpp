@@ -1,0 +1,187 @@
+// Scaled dot-product attention: the kernel that PyTorch picks and what each keeps.
+#include "engine/tensor/ops.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr Rule flash_rule{"flash attention", "query, key, value, output and log-sum-exp: the backward of flash attention needs them",
+                          "derivatives.yaml: _scaled_dot_product_flash_attention"};
+constexpr Rule flash_scratch_rule{"flash attention", "",
+                                  "pytorch aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp: mha_bwd"};
+constexpr Rule efficient_rule{"efficient attention",
+                              "query, key, value, output and log-sum-exp: the backward of efficient attention needs them",
+                              "derivatives.yaml: _scaled_dot_product_efficient_attention"};
+constexpr Rule mask_rule{"attention mask", "", "pytorch aten/src/ATen/native/transformers/attention.cpp"};
+
+/// (b, a, s, d) whose memory is (b, s, a, d), as the kernels write it.
+Tensor allocate_heads(const Shape& shape, DType dtype, const Label& label) {
+  const Tensor memory = allocate({shape[0], shape[2], shape[1], shape[3]}, dtype, label);
+  Strides strides = memory->strides;
+  std::swap(strides[1], strides[2]);
+  Tensor result = alias(memory, shape, strides);
+  result->is_view = false;
+  return result;
+}
+
+bool same_storage(const Tensor& a, const Tensor& b) { return a->storage.get() == b->storage.get(); }
+
+Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
+  (void)dropout;  // its mask is drawn again in backward
+  const Ref<Node> node = begin_node(flash_rule, {&q, &k, &v});
+  keep(node, q);
+  keep(node, k);
+  keep(node, v);
+  const Shape& shape = q.shape();
+  Tensor result = allocate_heads(shape, q.dtype(), {&flash_rule, "attention output"});
+  const Tensor log_sum_exp = allocate({shape[0], shape[1], shape[2]}, DType::float32, {&flash_rule, "log-sum-exp"});
+  const Tensor seed = allocate({2}, DType::int64, {&flash_rule, "random seed"});
+  const Tensor offset = allocate({}, DType::int64, {&flash_rule, "random offset"});
+  keep(node, result);
+  keep(node, log_sum_exp);
+  keep(node, seed);
+  keep(node, offset);
+  if (node)
+    node->backward = [](Backward& b) {
+      std::vector<Tensor> kept;
+      for (int i = 0; i < 7; ++i) kept.push_back(b.kept(i));
+      const Tensor& query = kept[0];
+      const Tensor& key = kept[1];
+      const Tensor gradient = b.gradient();
+      const DType dtype = query.dtype();
+      const Shape& s = query.shape();
+      Tensor dq = allocate_heads(s, dtype, {&flash_rule, "gradient of query"});
+      Tensor dk = allocate_heads(key.shape(), dtype, {&flash_rule, "gradient of key"});
+      Tensor dv = allocate_heads(kept[2].shape(), dtype, {&flash_rule, "gradient of value"});
+      {
+        const Size rows = round_up(s[2], 128);
+        const Size width = s[3].value() <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
+        const Tensor softmax_d = allocate({s[0], s[1], rows}, DType::float32, {&flash_scratch_rule, "row sums (scratch)"});
+        const Tensor dq_accumulator =
+            allocate({s[0], rows, s[1], width}, DType::float32, {&flash_scratch_rule, "fp32 gradient of query (scratch)"});
+        Tensor dk_expanded;
+        Tensor dv_expanded;
+        if (key.size(1) != s[1]) {
+          const Shape expanded{s[0], key.size(2), s[1], s[3]};
+          dk_expanded = allocate(expanded, dtype, {&flash_scratch_rule, "gradient of key for all heads (scratch)"});
+          dv_expanded = allocate(expanded, dtype, {&flash_scratch_rule, "gradient of value for all heads (scratch)"});
+        }
+      }
+      b.give(0, std::move(dq));
+      b.give(1, std::move(dk));
+      b.give(2, std::move(dv));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+  const Ref<Node> node = begin_node(efficient_rule, {&q, &k, &v, &mask});
+  keep(node, q);
+  keep(node, k);
+  keep(node, v);
+  if (mask.defined()) keep(node, mask);
+  const Shape& shape = q.shape();
+  const Shape out_shape{shape[0], shape[1], shape[2], v.size(3)};
+  Tensor result = allocate_heads(out_shape, q.dtype(), {&efficient_rule, "attention output"});
+  const Tensor log_sum_exp =
+      allocate({shape[0], shape[1], round_up(shape[2], 32)}, DType::float32, {&efficient_rule, "log-sum-exp"});
+  const Tensor seed = allocate({}, DType::int64, {&efficient_rule, "random seed"});
+  const Tensor offset = allocate({}, DType::int64, {&efficient_rule, "random offset"});
+  keep(node, result);
+  keep(node, log_sum_exp);
+  keep(node, seed);
+  keep(node, offset);
+  if (node)
+    node->backward = [masked = mask.defined()](Backward& b) {
+      std::vector<Tensor> kept;
+      for (int i = 0; i < (masked ? 8 : 7); ++i) kept.push_back(b.kept(i));
+      const Tensor& query = kept[0];
+      const Tensor& key = kept[1];
+      const Tensor& value = kept[2];
+      const DType dtype = query.dtype();
+      const Shape& s = query.shape();
+      // Query, key and value that are parts of one tensor get their gradients as parts of one tensor.
+      if (same_storage(query, key) && same_storage(query, value) && query.shape() == key.shape()) {
+        const Tensor together = allocate({s[0], s[2], 3, s[1], s[3]}, dtype, {&efficient_rule, "gradient of query, key and value"});
+        Strides strides = together->strides;
+        const Strides part{strides[0], strides[3], strides[1], strides[4], 0};
+        for (int i = 0; i < 3; ++i) b.give(i, alias(together, s, part));
+        return;
+      }
+      b.give(0, allocate_heads(s, dtype, {&efficient_rule, "gradient of query"}));
+      b.give(1, allocate_heads(key.shape(), dtype, {&efficient_rule, "gradient of key"}));
+      b.give(2, allocate_heads(value.shape(), dtype, {&efficient_rule, "gradient of value"}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+/// repeat_interleave over the heads.
+Tensor repeat_heads(Tensor argument, Size times) {
+  const Tensor x = std::move(argument);
+  const Shape& s = x.shape();
+  const Shape wide{s[0], s[1], times, s[2], s[3]};
+  return reshape(contiguous(expand(unsqueeze(x, 2), wide)), {s[0], s[1] * times, s[2], s[3]});
+}
+
+/// Written out: attention.cpp, _scaled_dot_product_attention_math.
+Tensor math(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options) {
+  const DType origin = q.dtype();
+  if (is_half(origin)) {
+    q = to(std::move(q), DType::float32);
+    k = to(std::move(k), DType::float32);
+    v = to(std::move(v), DType::float32);
+  }
+  Tensor scaled = multiply_number(q);
+  Tensor mask = options.mask;
+  if (options.causal && !mask.defined()) {
+    const Shape square{scaled.size(2), k.size(2)};
+    Tensor lower;
+    {
+      const Tensor ones = allocate(square, DType::boolean, {&mask_rule});
+      lower = allocate(square, DType::boolean, {&mask_rule});
+    }
+    const Tensor inverse = allocate(square, DType::boolean, {&mask_rule});
+    mask = allocate(square, scaled.dtype(), {&mask_rule, "causal mask"});
+  }
+  if (options.grouped && k.size(1) != q.size(1)) {
+    const Size times = q.size(1) / k.size(1);
+    k = repeat_heads(std::move(k), times);
+    v = repeat_heads(std::move(v), times);
+  }
+  q.reset();
+  Tensor scores = matmul(std::move(scaled), multiply_number(transpose(k, -2, -1)), "scores");  // the mask is added in place
+  k.reset();
+  Tensor probabilities = softmax(std::move(scores));
+  if (options.dropout > 0) probabilities = dropout(std::move(probabilities), options.dropout);
+  mask.reset();
+  return to(matmul(std::move(probabilities), std::move(v), "attention output"), origin);
+}
+
+}  // namespace
+
+AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options) {
+  const std::int64_t width = q.size(3).value();
+  const bool grouped = k.size(1) != q.size(1);
+  const bool same_width = v.size(3) == q.size(3);
+  if (options.forced_math) return AttentionAlgorithm::math;
+  if (is_half(q.dtype()) && !options.mask.defined() && width <= 256 && same_width) return AttentionAlgorithm::flash;
+  if (!grouped) return AttentionAlgorithm::efficient;
+  return AttentionAlgorithm::math;
+}
+
+Tensor scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, const ScaledDotProduct& options) {
+  Tensor q = autocast_low(std::move(query));
+  Tensor k = autocast_low(std::move(key));
+  Tensor v = autocast_low(std::move(value));
+  switch (select_attention(q, k, v, options)) {
+    case AttentionAlgorithm::flash: return flash(q, k, v, options.dropout);
+    case AttentionAlgorithm::efficient: return efficient(q, k, v, options.mask);
+    case AttentionAlgorithm::math: return math(std::move(q), std::move(k), std::move(v), options);
+  }
+  return {};
+}
+
+}  // namespace trainmem

@@ -1,0 +1,248 @@
+#include "engine/tensor/autograd.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "engine/tensor/ops.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+void Node::release() { delete this; }
+
+bool Backward::wants(int n) const { return static_cast<bool>(node_.next[static_cast<std::size_t>(n)].node); }
+Tensor Backward::kept(int n) const { return node_.kept[static_cast<std::size_t>(n)].unpack(); }
+
+namespace {
+
+constexpr Rule accumulate_rule{"gradient", "gradient of a weight, until the optimizer has used it",
+                               "pytorch torch/csrc/autograd/functions/accumulate_grad.h"};
+
+Edge edge_to(const Tensor& argument) {
+  if (!argument.defined() || !argument.requires_grad()) return {};
+  TensorBody* body = argument.get();
+  if (!body->grad_fn) {
+    auto* node = new Node;
+    node->rule = &accumulate_rule;
+    node->sequence = ~std::uint64_t{0};
+    node->leaf = argument;
+    node->results.push_back({argument.shape(), argument.dtype()});
+    body->grad_fn = Ref<Node>(node);
+  }
+  return {body->grad_fn, body->output_number};
+}
+
+Ref<Node> new_node(const Rule& rule) {
+  Run& run = active_run();
+  auto* node = new Node;
+  node->rule = &rule;
+  node->sequence = run.next_sequence++;
+  node->place = run.place;
+  node->layer = run.layer;
+  node->component = run.component;
+  return Ref<Node>(node);
+}
+
+void accumulate(const Tensor& leaf, Tensor gradient) {
+  TensorBody* body = leaf.get();
+  if (!body->grad.defined()) {
+    // Stolen if nobody else holds it and it lies in memory as the leaf does; otherwise cloned.
+    const bool steal = gradient->references == 1 && gradient->strides == leaf->strides;
+    body->grad = steal ? std::move(gradient) : clone_contiguous(std::move(gradient));
+    body->grad->requires_grad = false;
+    set_component(body->grad, Component::gradients);
+    note_kept(body->grad, accumulate_rule);
+  }
+  if (body->gradient_hook) body->gradient_hook(leaf);
+}
+
+/// One task of the engine: a node and the gradients that have arrived for it.
+struct Task {
+  Ref<Node> node;
+  std::vector<Tensor> gradients;
+};
+
+/// Adds a gradient that arrives where another one waits: torch/csrc/autograd/input_buffer.cpp, accumulate().
+void arrive(Tensor& waiting, Tensor gradient) {
+  if (!waiting.defined()) {
+    waiting = std::move(gradient);
+    return;
+  }
+  if (waiting.sole_owner()) return;  // added in place
+  waiting = sum_of_gradients(std::move(waiting), std::move(gradient));
+}
+
+Tensor fit_to(Tensor gradient, const Node::Result& wanted) {
+  if (!(gradient.shape() == wanted.shape)) gradient = reduce_to(std::move(gradient), wanted.shape);
+  if (gradient.dtype() != wanted.dtype) gradient = cast_gradient(std::move(gradient), wanted.dtype);
+  return gradient;
+}
+
+class Engine {
+ public:
+  void run(const Ref<Node>& root, std::int32_t input, Tensor gradient) {
+    count(root);
+    Task first{root, std::vector<Tensor>(root->results.size())};
+    first.gradients[static_cast<std::size_t>(input)] = std::move(gradient);
+    push(std::move(first));
+    while (!ready_.empty()) {
+      std::pop_heap(ready_.begin(), ready_.end(), later);
+      Task task = std::move(ready_.back());
+      ready_.pop_back();
+      evaluate(std::move(task));
+    }
+  }
+
+ private:
+  static bool later(const Task& a, const Task& b) { return a.node->sequence < b.node->sequence; }
+
+  void push(Task task) {
+    ready_.push_back(std::move(task));
+    std::push_heap(ready_.begin(), ready_.end(), later);
+  }
+
+  void count(const Ref<Node>& root) {
+    std::vector<Node*> stack{root.get()};
+    std::vector<Node*> seen{root.get()};
+    root->waiting = 0;
+    root->visited = ++visit_;
+    while (!stack.empty()) {
+      Node* node = stack.back();
+      stack.pop_back();
+      for (const Edge& edge : node->next) {
+        Node* next = edge.node.get();
+        if (next == nullptr) continue;
+        if (next->visited != visit_) {
+          next->visited = visit_;
+          next->waiting = 0;
+          stack.push_back(next);
+        }
+        ++next->waiting;
+      }
+    }
+  }
+
+  void evaluate(Task task) {
+    Run& active = active_run();
+    Node& node = *task.node;
+    for (std::size_t i = 0; i < task.gradients.size(); ++i)
+      if (task.gradients[i].defined()) task.gradients[i] = fit_to(std::move(task.gradients[i]), node.results[i]);
+    if (node.leaf.defined()) {
+      accumulate(node.leaf, std::move(task.gradients[0]));
+      return;
+    }
+    std::vector<Tensor> results(node.next.size());
+    {
+      const Set<std::uint32_t> place(active.place, node.place);
+      const Set<std::int32_t> layer(active.layer, node.layer);
+      const Set<Component> component(active.component, node.component);
+      active.mark_place();
+      Backward backward(node, task.gradients, results);
+      node.backward(backward);
+      for (std::size_t i = 0; i < results.size(); ++i)
+        if (results[i].defined() && node.next[i].node)
+          results[i] = fit_to(std::move(results[i]),
+                              node.next[i].node->results[static_cast<std::size_t>(node.next[i].input)]);
+      task.gradients.clear();
+      node.kept.clear();
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Edge& edge = node.next[i];
+      if (!edge.node) continue;
+      deliver(edge, std::move(results[i]));
+    }
+  }
+
+  void deliver(const Edge& edge, Tensor gradient) {
+    Node* next = edge.node.get();
+    const auto found = std::find_if(waiting_.begin(), waiting_.end(),
+                                    [next](const Task& task) { return task.node.get() == next; });
+    Task* task = found == waiting_.end() ? nullptr : &*found;
+    if (task == nullptr) {
+      waiting_.push_back({edge.node, std::vector<Tensor>(next->results.size())});
+      task = &waiting_.back();
+    }
+    if (gradient.defined()) arrive(task->gradients[static_cast<std::size_t>(edge.input)], std::move(gradient));
+    if (--next->waiting > 0) return;
+    Task done = std::move(*task);
+    if (task != &waiting_.back()) *task = std::move(waiting_.back());
+    waiting_.pop_back();
+    push(std::move(done));
+  }
+
+  std::vector<Task> ready_;
+  std::vector<Task> waiting_;
+  static inline thread_local std::uint64_t visit_ = 0;
+};
+
+}  // namespace
+
+Ref<Node> begin_node(const Rule& rule, std::initializer_list<const Tensor*> arguments) {
+  const Run& run = active_run();
+  if (!run.grad_enabled || run.stopped) return {};
+  bool wanted = false;
+  for (const Tensor* argument : arguments) wanted = wanted || (argument != nullptr && argument->requires_grad());
+  if (!wanted) return {};
+  Ref<Node> node = new_node(rule);
+  node->next.reserve(arguments.size());
+  for (const Tensor* argument : arguments) node->next.push_back(argument == nullptr ? Edge{} : edge_to(*argument));
+  return node;
+}
+
+Ref<Node> begin_node(const Rule& rule, const std::vector<Tensor>& arguments) {
+  const Run& run = active_run();
+  if (!run.grad_enabled || run.stopped) return {};
+  if (std::none_of(arguments.begin(), arguments.end(), [](const Tensor& t) { return t.requires_grad(); })) return {};
+  Ref<Node> node = new_node(rule);
+  for (const Tensor& argument : arguments) node->next.push_back(edge_to(argument));
+  return node;
+}
+
+bool wants(const Ref<Node>& node, int n) { return node && node->next[static_cast<std::size_t>(n)].node; }
+
+void keep(const Ref<Node>& node, const Tensor& tensor) {
+  if (!node) return;
+  Run& run = active_run();
+  if (run.stopped) return;
+  if (run.hooks != nullptr) {
+    node->kept.push_back(run.hooks->pack(tensor));
+    return;
+  }
+  note_kept(tensor, *node->rule);
+  node->kept.emplace_back(detach(tensor));
+}
+
+void finish_node(const Ref<Node>& node, const Tensor& result) {
+  if (!node) return;
+  TensorBody* body = result.get();
+  body->output_number = static_cast<std::int32_t>(node->results.size());
+  node->results.push_back({result.shape(), result.dtype()});
+  body->grad_fn = node;
+  body->leaf = false;
+  body->requires_grad = true;
+}
+
+void run_backward(const Tensor& root, Tensor gradient) {
+  const Set<bool> no_grad(active_run().grad_enabled, false);
+  Engine engine;
+  engine.run(root->grad_fn, root->output_number, std::move(gradient));
+}
+
+void run_backward(const Tensor& loss) {
+  constexpr static Rule ones{"gradient of the loss", "", "pytorch torch/autograd/__init__.py: ones_like"};
+  run_backward(loss, allocate(loss.shape(), loss.dtype(), {&ones}));
+}
+
+Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool trainable) {
+  constexpr static Rule weight{"weight", "a weight of the model", "pytorch torch/nn/parameter.py"};
+  Run& run = active_run();
+  const Set<Component> component(run.component, Component::weights);
+  Tensor parameter = allocate(shape, dtype, {&weight, name});
+  note_kept(parameter, weight);
+  parameter->requires_grad = trainable;
+  parameter->parameter = static_cast<std::int32_t>(run.parameters.size());
+  run.parameters.push_back(parameter);
+  return parameter;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,115 @@
+#include "engine/tensor/checkpoint.h"
+
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr Rule checkpoint_rule{"checkpoint", "input of a recomputed block: its forward runs again in backward",
+                               "pytorch torch/utils/checkpoint.py"};
+
+/// One recomputed block: its input, its forward, and the tensors of the second forward until they are asked for.
+struct Frame {
+  std::int32_t references = 0;
+  Tensor input;
+  Forward forward;
+  Autocast autocast;
+  int holders = 0;
+  bool recomputed = false;
+  std::vector<Tensor> tensors;
+  void release() { delete this; }
+  void recompute();
+};
+
+struct FrameHolder : Kept::Holder {
+  Ref<Frame> frame;
+  int index = 0;
+  FrameHolder(Ref<Frame> f, int i) : frame(std::move(f)), index(i) {}
+  Tensor unpack() override {
+    if (!frame->recomputed) frame->recompute();
+    return std::move(frame->tensors[static_cast<std::size_t>(index)]);
+  }
+};
+
+/// First forward: nothing is kept but a place for it.
+struct DropHooks : SavedTensorHooks {
+  Ref<Frame> frame;
+  explicit DropHooks(Ref<Frame> f) : frame(std::move(f)) {}
+  Kept pack(const Tensor&) override {
+    return Kept(Ref<Kept::Holder>(new FrameHolder(frame, frame->holders++)));
+  }
+};
+
+/// Second forward: fills the places and stops at the last one.
+struct FillHooks : SavedTensorHooks {
+  Frame& frame;
+  explicit FillHooks(Frame& f) : frame(f) {}
+  Kept pack(const Tensor& tensor) override {
+    Tensor kept = detach(tensor);
+    frame.tensors.push_back(kept);
+    if (static_cast<int>(frame.tensors.size()) == frame.holders) active_run().stopped = true;
+    return Kept(std::move(kept));
+  }
+};
+
+void Frame::recompute() {
+  Run& run = active_run();
+  recomputed = true;
+  tensors.reserve(static_cast<std::size_t>(holders));
+  FillHooks fill(*this);
+  const Set<bool> grad(run.grad_enabled, true);
+  const Set<SavedTensorHooks*> hooks(run.hooks, &fill);
+  const Set<bool> stopped(run.stopped, false);
+  const AutocastScope scope(autocast);
+  forward(input);
+}
+
+}  // namespace
+
+Tensor checkpoint(Forward forward, Tensor argument) {
+  const Tensor x = std::move(argument);
+  Run& run = active_run();
+  if (!run.grad_enabled) return forward(x);
+  const Ref<Frame> frame(new Frame);
+  note_kept(x, checkpoint_rule);
+  frame->input = x;
+  frame->forward = std::move(forward);
+  frame->autocast = run.autocast;
+  DropHooks drop(frame);
+  const Set<SavedTensorHooks*> hooks(run.hooks, &drop);
+  return frame->forward(x);
+}
+
+Tensor checkpoint_reentrant(Forward forward, Tensor argument) {
+  const Tensor x = std::move(argument);
+  Run& run = active_run();
+  const Ref<Node> node = begin_node(checkpoint_rule, {&x});
+  keep(node, x);
+  Tensor result;
+  {
+    const Set<bool> no_grad(run.grad_enabled, false);
+    result = forward(x);
+  }
+  result = alias(result, result.shape(), result->strides);
+  if (node)
+    node->backward = [forward = std::move(forward), autocast = run.autocast](Backward& b) {
+      Run& active = active_run();
+      Tensor input = detach(b.kept(0));
+      input->requires_grad = true;
+      Tensor output;
+      {
+        const Set<bool> grad(active.grad_enabled, true);
+        const AutocastScope scope(autocast);
+        output = forward(input);
+      }
+      run_backward(output, b.gradient());
+      output.reset();
+      b.give(0, std::move(input->grad));
+      input->grad_fn = Ref<Node>();
+    };
+  finish_node(node, result);
+  return result;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,20 @@
+// Recomputation: torch.utils.checkpoint.
+#pragma once
+
+#include <functional>
+
+#include "engine/tensor/autograd.h"
+
+namespace trainmem {
+
+using Forward = std::function<Tensor(Tensor)>;
+
+/// Not re-entrant: keeps the input; the first kept tensor that backward asks for runs `forward` again, up to the
+/// last tensor that the block keeps. torch/utils/checkpoint.py: _checkpoint_without_reentrant_generator.
+Tensor checkpoint(Forward forward, Tensor x);
+
+/// Re-entrant: runs `forward` without autograd, keeps the input; backward runs it again and then its own backward.
+/// torch/utils/checkpoint.py: CheckpointFunction.
+Tensor checkpoint_reentrant(Forward forward, Tensor x);
+
+}  // namespace trainmem

@@ -1,0 +1,94 @@
+// Matrix products. A product keeps each factor only if the other one wants a gradient.
+#include "engine/tensor/ops.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr Rule linear_rule{"linear", "input of a linear layer: the gradient of its weight needs it",
+                           "derivatives.yaml: mm, addmm"};
+constexpr Rule bmm_rule{"bmm", "factor of a matrix product: the gradient of the other factor needs it",
+                        "derivatives.yaml: bmm, baddbmm"};
+constexpr Rule bias_rule{"bias gradient", "", "derivatives.yaml: addmm (self)"};
+
+/// x (..., in) times a weight that maps in to out; the weight itself is (out, in) or (in, out).
+Tensor product(Tensor argument, const Tensor& given_weight, const Tensor& given_bias, Size out, const char* role) {
+  const Tensor bias = autocast_low(given_bias);
+  const Tensor weight = autocast_low(given_weight);
+  Tensor x = autocast_low(std::move(argument));
+  Shape shape = x.shape();
+  shape[-1] = out;
+  // A product of more than two dimensions is folded into rows; what cannot be viewed so is copied.
+  if (x.rank() != 2) {
+    const Shape rows{x.elements() / x.size(-1), x.size(-1)};
+    x = reshape(std::move(x), rows);
+  }
+  const Ref<Node> node = begin_node(linear_rule, {&x, &weight, &bias});
+  if (wants(node, 1)) keep(node, x);
+  if (wants(node, 0)) keep(node, weight);
+  Tensor result = allocate({x.size(0), out}, x.dtype(), {&linear_rule, role});
+  if (node)
+    node->backward = [x_shape = x.shape(), weight_shape = weight.shape()](Backward& b) {
+      const Tensor& gradient = b.gradient();
+      int next = 0;
+      const Tensor kept_x = b.wants(1) ? b.kept(next++) : Tensor();
+      const Tensor kept_weight = b.wants(0) ? b.kept(next++) : Tensor();
+      if (b.wants(2)) b.give(2, allocate({gradient.size(1)}, gradient.dtype(), {&bias_rule}));
+      if (b.wants(1)) b.give(1, allocate(weight_shape, gradient.dtype(), {&linear_rule, "weight gradient"}));
+      if (b.wants(0)) b.give(0, allocate(x_shape, gradient.dtype(), {&linear_rule}));
+    };
+  finish_node(node, result);
+  x.reset();
+  return shape.rank() == 2 ? result : view(std::move(result), shape);
+}
+
+}  // namespace
+
+Tensor linear(Tensor x, const Tensor& weight, const Tensor& bias, const char* role) {
+  return product(std::move(x), weight, bias, weight.size(0), role);
+}
+
+Tensor conv1d(Tensor x, const Tensor& weight, const Tensor& bias, const char* role) {
+  return product(std::move(x), weight, bias, weight.size(1), role);
+}
+
+Tensor bmm(Tensor left, Tensor right, const char* role) {
+  const Tensor a = autocast_low(std::move(left));
+  const Tensor b = autocast_low(std::move(right));
+  const Ref<Node> node = begin_node(bmm_rule, {&a, &b});
+  if (wants(node, 0)) keep(node, b);
+  if (wants(node, 1)) keep(node, a);
+  Tensor result = allocate({a.size(0), a.size(1), b.size(2)}, a.dtype(), {&bmm_rule, role});
+  if (node)
+    node->backward = [a_shape = a.shape(), b_shape = b.shape()](Backward& backward) {
+      const DType dtype = backward.gradient().dtype();
+      int next = 0;
+      const Tensor kept_b = backward.wants(0) ? backward.kept(next++) : Tensor();
+      const Tensor kept_a = backward.wants(1) ? backward.kept(next++) : Tensor();
+      if (backward.wants(1)) backward.give(1, allocate(b_shape, dtype, {&bmm_rule}));
+      if (backward.wants(0)) backward.give(0, allocate(a_shape, dtype, {&bmm_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor baddbmm(Tensor input, Tensor left, Tensor right, const char* role) {
+  input.reset();  // it wants no gradient and is not kept
+  return bmm(std::move(left), std::move(right), role);
+}
+
+Tensor matmul(Tensor left, Tensor right, const char* role) {
+  Tensor a = autocast_low(std::move(left));
+  Tensor b = autocast_low(std::move(right));
+  const Size batch = a.elements() / (a.size(-1) * a.size(-2));
+  Shape shape = a.shape();
+  shape[-1] = b.size(-1);
+  const Shape a_shape{batch, a.size(-2), a.size(-1)};
+  const Shape b_shape{batch, b.size(-2), b.size(-1)};
+  Tensor a3 = reshape(std::move(a), a_shape);
+  Tensor b3 = reshape(std::move(b), b_shape);
+  return view(bmm(std::move(a3), std::move(b3), role), shape);
+}
+
+}  // namespace trainmem

@@ -1,0 +1,97 @@
+// The operations: what each allocates, what it keeps for backward, what its backward allocates.
+//
+// One file of rules for each family: shape.cpp, pointwise.cpp, cast.cpp, linear.cpp, norm.cpp, softmax.cpp,
+// attention.cpp, embedding.cpp, loss.cpp. Every rule names the line of PyTorch that says so (derivatives.yaml:
+// pytorch tools/autograd/derivatives.yaml). Arguments are taken by value: move a tensor in to let go of it.
+#pragma once
+
+#include <vector>
+
+#include "engine/tensor/autograd.h"
+#include "engine/tensor/tensor.h"
+
+namespace trainmem {
+
+// Shape: views allocate nothing.
+Tensor view(Tensor x, const Shape& shape);     ///< must be viewable
+Tensor reshape(Tensor x, const Shape& shape);  ///< a view if it can be one, else a copy
+Tensor transpose(Tensor x, int first, int second);
+Tensor expand(Tensor x, const Shape& shape);
+Tensor unsqueeze(Tensor x, int dimension);
+Tensor slice(Tensor x, int dimension, Size begin, Size end);
+std::vector<Tensor> split(Tensor x, const std::vector<Size>& sizes, int dimension);
+Tensor concatenate(const std::vector<Tensor>& parts, int dimension, const char* role = nullptr);
+Tensor contiguous(Tensor x, const char* role = nullptr);
+Tensor clone_contiguous(Tensor x);
+
+// Pointwise.
+Tensor add(Tensor a, Tensor b, const char* role = nullptr);
+Tensor add_number(Tensor x, const char* role = nullptr);
+Tensor subtract(Tensor a, Tensor b);
+Tensor multiply(Tensor a, Tensor b, const char* role = nullptr);
+Tensor multiply_number(Tensor x, const char* role = nullptr);  ///< or divide by one
+Tensor negate(Tensor x);
+Tensor square(Tensor x);  ///< pow(2)
+Tensor cube(Tensor x);    ///< pow(3)
+Tensor rsqrt(Tensor x);
+Tensor mean_last(Tensor x);  ///< mean over the last dimension, kept as 1
+Tensor silu(Tensor x);
+Tensor gelu(Tensor x);  ///< one kernel, erf or tanh
+Tensor relu(Tensor x);
+Tensor tanh(Tensor x);
+Tensor sigmoid(Tensor x);
+Tensor dropout(Tensor x, double probability);
+inline Tensor operator+(Tensor a, Tensor b) { return add(std::move(a), std::move(b)); }
+inline Tensor operator*(Tensor a, Tensor b) { return multiply(std::move(a), std::move(b)); }
+
+// Casts.
+Tensor to(Tensor x, DType dtype, const char* role = nullptr);  ///< itself if it has that format
+DType promote(DType a, DType b);
+/// Under autocast: the format that matrix multiplications compute in. Weights' copies are cached.
+Tensor autocast_low(Tensor x);
+/// Under autocast: fp32 for operations of the fp32 list.
+Tensor autocast_fp32(Tensor x);
+
+// Linear algebra.
+Tensor linear(Tensor x, const Tensor& weight, const Tensor& bias = {}, const char* role = nullptr);
+/// transformers' Conv1D: weight is (in, out).
+Tensor conv1d(Tensor x, const Tensor& weight, const Tensor& bias, const char* role = nullptr);
+/// Batched product over the last two dimensions of 4-dimensional tensors, as torch.matmul does it.
+Tensor matmul(Tensor a, Tensor b, const char* role = nullptr);
+Tensor bmm(Tensor a, Tensor b, const char* role = nullptr);
+/// baddbmm with beta = 0 or a broadcast input that wants no gradient.
+Tensor baddbmm(Tensor input, Tensor a, Tensor b, const char* role = nullptr);
+
+// Norms.
+Tensor layer_norm(Tensor x, const Tensor& weight, const Tensor& bias);
+Tensor fused_rms_norm(Tensor x, const Tensor& weight);
+
+// Softmax.
+Tensor softmax(Tensor x, DType dtype = DType::automatic);  ///< over the last dimension; dtype: computed in
+
+// Attention kernels. q is (b, a, s, d), k and v (b, k, s, d).
+enum class AttentionAlgorithm { flash, efficient, math };
+struct ScaledDotProduct {
+  Tensor mask;           ///< undefined: none
+  bool causal = true;    ///< without mask
+  bool grouped = false;  ///< fewer key/value heads than query heads
+  double dropout = 0.0;
+  bool forced_math = false;
+};
+/// The kernel that PyTorch picks: torch aten/src/ATen/native/transformers/cuda/sdp_utils.cpp.
+AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options);
+Tensor scaled_dot_product_attention(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options);
+
+// Embedding and loss.
+Tensor embedding(const Tensor& weight, const Tensor& indices);
+/// log_softmax and negative log-likelihood of (tokens, vocabulary) logits; a scalar.
+Tensor cross_entropy(Tensor logits, const Tensor& labels);
+/// A number made from a number, on the device.
+Tensor scalar_operation(Tensor x);
+
+// Used by the autograd engine.
+Tensor sum_of_gradients(Tensor a, Tensor b);
+Tensor reduce_to(Tensor gradient, const Shape& shape);
+Tensor cast_gradient(Tensor gradient, DType dtype);
+
+}  // namespace trainmem

@@ -1,0 +1,215 @@
+// Pointwise operations and reductions over the last dimension.
+#include <algorithm>
+
+#include "engine/tensor/ops.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr Rule add_rule{"add", "", "derivatives.yaml: add.Tensor"};
+constexpr Rule subtract_rule{"sub", "", "derivatives.yaml: sub.Tensor"};
+constexpr Rule multiply_rule{"mul", "factor of a product: the gradient of the other factor needs it",
+                             "derivatives.yaml: mul.Tensor (mul_tensor_backward)"};
+constexpr Rule scale_rule{"mul", "", "derivatives.yaml: mul.Scalar, div.Scalar"};
+constexpr Rule negate_rule{"neg", "", "derivatives.yaml: neg"};
+constexpr Rule power_rule{"pow", "base of a power: its backward needs it", "derivatives.yaml: pow.Tensor_Scalar"};
+constexpr Rule rsqrt_rule{"rsqrt", "result of rsqrt: its backward needs it", "derivatives.yaml: rsqrt"};
+constexpr Rule mean_rule{"mean", "", "derivatives.yaml: mean.dim"};
+constexpr Rule silu_rule{"silu", "input of SiLU: its backward needs it", "derivatives.yaml: silu"};
+constexpr Rule gelu_rule{"gelu", "input of GELU: its backward needs it", "derivatives.yaml: gelu"};
+constexpr Rule relu_rule{"relu", "result of ReLU: its backward needs it", "derivatives.yaml: relu (threshold_backward)"};
+constexpr Rule tanh_rule{"tanh", "result of tanh: its backward needs it", "derivatives.yaml: tanh"};
+constexpr Rule sigmoid_rule{"sigmoid", "result of the sigmoid: its backward needs it", "derivatives.yaml: sigmoid"};
+constexpr Rule dropout_rule{"dropout", "mask of dropout, 1 byte an element", "derivatives.yaml: native_dropout"};
+constexpr Rule sum_rule{"sum", "", "pytorch torch/csrc/autograd/input_metadata.cpp: reduce_grad (sum_to)"};
+constexpr Rule meet_rule{"add", "", "pytorch torch/csrc/autograd/input_buffer.cpp: accumulate"};
+
+Shape broadcast(const Tensor& a, const Tensor& b) {
+  const Shape& longer = a.rank() >= b.rank() ? a.shape() : b.shape();
+  const Shape& shorter = a.rank() >= b.rank() ? b.shape() : a.shape();
+  Shape shape = longer;
+  const int added = longer.rank() - shorter.rank();
+  for (int i = 0; i < shorter.rank(); ++i)
+    if (shape[i + added].value() == 1) shape[i + added] = shorter[i];
+  return shape;
+}
+
+/// Result of a pointwise operation on two tensors.
+Tensor allocate_result(const Tensor& a, const Tensor& b, const Label& label) {
+  const Shape shape = broadcast(a, b);
+  const DType dtype = a.rank() == 0 ? b.dtype() : b.rank() == 0 ? a.dtype() : promote(a.dtype(), b.dtype());
+  const Tensor& like = a.shape() == shape || !(b.shape() == shape) ? a : b;
+  return allocate_like(like, shape, dtype, label);
+}
+
+/// A one-argument operation whose backward makes one tensor of the argument's size.
+Tensor unary(Tensor argument, const Rule& rule, bool keeps_argument, bool keeps_result, const char* role = nullptr) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(rule, {&x});
+  if (keeps_argument) keep(node, x);
+  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&rule, role});
+  if (keeps_result) keep(node, result);
+  if (node)
+    node->backward = [&rule, keeps = keeps_argument || keeps_result](Backward& b) {
+      const Tensor kept = keeps ? b.kept(0) : Tensor();
+      b.give(0, allocate_like(b.gradient(), b.gradient().shape(), b.gradient().dtype(), {&rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+}  // namespace
+
+Tensor add(Tensor left, Tensor right, const char* role) {
+  const Tensor a = std::move(left);
+  const Tensor b = std::move(right);
+  const Ref<Node> node = begin_node(add_rule, {&a, &b});
+  Tensor result = allocate_result(a, b, {&add_rule, role});
+  if (node)
+    node->backward = [](Backward& backward) {
+      if (backward.wants(0)) backward.give(0, backward.gradient());
+      if (backward.wants(1)) backward.give(1, backward.gradient());
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor add_number(Tensor argument, const char* role) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(add_rule, {&x});
+  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&add_rule, role});
+  if (node) node->backward = [](Backward& b) { b.give(0, b.take_gradient()); };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor subtract(Tensor left, Tensor right) {
+  const Tensor a = std::move(left);
+  const Tensor b = std::move(right);
+  const Ref<Node> node = begin_node(subtract_rule, {&a, &b});
+  Tensor result = allocate_result(a, b, {&subtract_rule});
+  if (node)
+    node->backward = [](Backward& backward) {
+      const Tensor& gradient = backward.gradient();
+      if (backward.wants(1)) backward.give(1, allocate_like(gradient, gradient.shape(), gradient.dtype(), {&negate_rule}));
+      if (backward.wants(0)) backward.give(0, gradient);
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor multiply(Tensor left, Tensor right, const char* role) {
+  const Tensor a = std::move(left);
+  const Tensor b = std::move(right);
+  const Ref<Node> node = begin_node(multiply_rule, {&a, &b});
+  if (wants(node, 0)) keep(node, b);
+  if (wants(node, 1)) keep(node, a);
+  Tensor result = allocate_result(a, b, {&multiply_rule, role});
+  if (node)
+    node->backward = [](Backward& backward) {
+      const Tensor& gradient = backward.gradient();
+      int next = 0;
+      const Tensor kept_b = backward.wants(0) ? backward.kept(next++) : Tensor();
+      const Tensor kept_a = backward.wants(1) ? backward.kept(next++) : Tensor();
+      if (kept_a.defined()) backward.give(1, allocate_result(gradient, kept_a, {&multiply_rule}));
+      if (kept_b.defined()) backward.give(0, allocate_result(gradient, kept_b, {&multiply_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor multiply_number(Tensor x, const char* role) { return unary(std::move(x), scale_rule, false, false, role); }
+Tensor negate(Tensor x) { return unary(std::move(x), negate_rule, false, false); }
+Tensor silu(Tensor x) { return unary(std::move(x), silu_rule, true, false); }
+Tensor gelu(Tensor x) { return unary(std::move(x), gelu_rule, true, false); }
+Tensor relu(Tensor x) { return unary(std::move(x), relu_rule, false, true); }
+Tensor tanh(Tensor x) { return unary(std::move(x), tanh_rule, false, true); }
+Tensor sigmoid(Tensor x) { return unary(std::move(x), sigmoid_rule, false, true); }
+
+namespace {
+
+/// pow_backward: grad * (exponent * self.pow(exponent - 1)), three tensors in a row.
+Tensor power(Tensor argument) {
+  const Tensor x = autocast_fp32(std::move(argument));
+  const Ref<Node> node = begin_node(power_rule, {&x});
+  keep(node, x);
+  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&power_rule});
+  if (node)
+    node->backward = [](Backward& b) {
+      const Tensor base = b.kept(0);
+      const auto next = [](const Tensor& like) { return allocate_like(like, like.shape(), like.dtype(), {&power_rule}); };
+      Tensor lower = next(base);
+      Tensor scaled = next(lower);
+      lower.reset();
+      b.give(0, next(scaled));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+}  // namespace
+
+Tensor square(Tensor x) { return power(std::move(x)); }
+Tensor cube(Tensor x) { return power(std::move(x)); }
+
+Tensor rsqrt(Tensor argument) {
+  const Tensor x = autocast_fp32(std::move(argument));
+  const Ref<Node> node = begin_node(rsqrt_rule, {&x});
+  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&rsqrt_rule});
+  keep(node, result);
+  if (node)
+    node->backward = [](Backward& b) {
+      // -0.5 * grad * result.pow(3)
+      const Tensor kept = b.kept(0);
+      const Tensor scaled = allocate_like(kept, kept.shape(), kept.dtype(), {&rsqrt_rule});
+      const Tensor cubed = allocate_like(kept, kept.shape(), kept.dtype(), {&rsqrt_rule});
+      b.give(0, allocate_like(kept, kept.shape(), kept.dtype(), {&rsqrt_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor mean_last(Tensor argument) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(mean_rule, {&x});
+  Shape shape = x.shape();
+  shape[-1] = 1;
+  Tensor result = allocate(shape, x.dtype(), {&mean_rule});
+  if (node)
+    node->backward = [full = x.shape()](Backward& b) { b.give(0, allocate(full, b.gradient().dtype(), {&mean_rule})); };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor dropout(Tensor argument, double probability) {
+  const Tensor x = std::move(argument);
+  if (probability <= 0) return x;
+  const Ref<Node> node = begin_node(dropout_rule, {&x});
+  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&dropout_rule});
+  const Tensor mask = allocate_like(x, x.shape(), DType::boolean, {&dropout_rule, "dropout mask"});
+  keep(node, mask);
+  if (node)
+    node->backward = [](Backward& b) {
+      const Tensor kept = b.kept(0);
+      b.give(0, allocate_like(b.gradient(), b.gradient().shape(), b.gradient().dtype(), {&dropout_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor scalar_operation(Tensor x) { return unary(std::move(x), scale_rule, false, false); }
+
+Tensor sum_of_gradients(Tensor left, Tensor right) {
+  const Tensor a = std::move(left);
+  const Tensor b = std::move(right);
+  return allocate_result(a, b, {&meet_rule});
+}
+
+Tensor reduce_to(Tensor argument, const Shape& shape) {
+  const Tensor gradient = std::move(argument);
+  return allocate(shape, gradient.dtype(), {&sum_rule});
+}
+
+}  // namespace trainmem

@@ -1,0 +1,130 @@
+// What is in force while a forward or backward runs: the tape it writes to, the mode of autograd, autocast, the
+// place in the model. PyTorch keeps the same things per thread; so does this.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/tape.h"
+#include "engine/tensor/tensor.h"
+
+namespace trainmem {
+
+/// Decides how autograd keeps a tensor: see checkpoint.h.
+class SavedTensorHooks;
+
+struct Autocast {
+  bool enabled = false;
+  DType dtype = DType::bfloat16;
+};
+
+class Run {
+ public:
+  explicit Run(Recording& recording) : tape(recording) {}
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run();
+
+  Recording& tape;
+  bool grad_enabled = true;
+  bool stopped = false;  ///< a recomputation has everything it needs: nothing is allocated or kept any more
+  Autocast autocast;
+  SavedTensorHooks* hooks = nullptr;
+  std::uint64_t next_sequence = 1;
+  Stream stream = Stream::compute;
+  Component component = Component::activations;
+  std::uint32_t place = 0;
+  std::int32_t layer = -1;
+  std::vector<Tensor> parameters;
+  std::unordered_map<const TensorBody*, Tensor> autocast_weights;
+
+  std::uint32_t place_named(const char* name);
+  void mark_place();
+  void begin_phase(std::int32_t step, Phase phase, std::string name);
+
+ private:
+  std::vector<std::pair<const char*, std::uint32_t>> place_names_;
+};
+
+/// The run that operations act on. One must be active.
+Run& active_run();
+
+/// Makes a run active while in scope.
+class ActivateRun {
+ public:
+  explicit ActivateRun(Run& run);
+  ~ActivateRun();
+  ActivateRun(const ActivateRun&) = delete;
+  ActivateRun& operator=(const ActivateRun&) = delete;
+
+ private:
+  Run* previous_;
+};
+
+/// Sets a value while in scope.
+template <class T>
+class Set {
+ public:
+  Set(T& variable, T value) : variable_(variable), previous_(std::move(variable)) { variable_ = std::move(value); }
+  ~Set() { variable_ = std::move(previous_); }
+  Set(const Set&) = delete;
+  Set& operator=(const Set&) = delete;
+
+ private:
+  T& variable_;
+  T previous_;
+};
+
+/// Names the place in the model ("attention") while in scope.
+class Place {
+ public:
+  explicit Place(const char* name);
+  Place(const char* name, Component component);
+  ~Place();
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  std::uint32_t previous_place_;
+  Component previous_component_;
+};
+
+/// Names the layer while in scope.
+class Layer {
+ public:
+  explicit Layer(std::int32_t index);
+  ~Layer();
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+
+ private:
+  std::int32_t previous_;
+};
+
+/// Marks the events of its scope as happening `times` times.
+class Repeat {
+ public:
+  explicit Repeat(Size times);
+  ~Repeat();
+  Repeat(const Repeat&) = delete;
+  Repeat& operator=(const Repeat&) = delete;
+
+ private:
+  std::int64_t mark_ = -1;
+};
+
+/// Autocast in force while in scope; the weight copies are dropped at the end of the outermost one.
+class AutocastScope {
+ public:
+  explicit AutocastScope(Autocast autocast);
+  ~AutocastScope();
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+ private:
+  Autocast previous_;
+};
+
+}  // namespace trainmem

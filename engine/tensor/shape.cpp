@@ -1,0 +1,206 @@
+// Views and copies: how a tensor's memory is seen through other shapes.
+#include <algorithm>
+#include <cassert>
+
+#include "engine/tensor/ops.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr Rule view_rule{"view", "", "derivatives.yaml: view, _unsafe_view"};
+constexpr Rule transpose_rule{"transpose", "", "derivatives.yaml: transpose.int"};
+constexpr Rule expand_rule{"expand", "", "derivatives.yaml: expand"};
+constexpr Rule slice_rule{"slice", "", "derivatives.yaml: slice.Tensor (slice_backward)"};
+constexpr Rule split_rule{"split", "", "derivatives.yaml: split.Tensor (split_backward)"};
+constexpr Rule cat_rule{"cat", "", "derivatives.yaml: cat (cat_tensors_backward)"};
+constexpr Rule clone_rule{"clone", "copy in contiguous memory", "derivatives.yaml: clone"};
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// Strides of `x` seen as `shape`; false if that needs a copy. at::detail::computeStride.
+bool view_strides(const Tensor& x, const Shape& shape, Strides& strides) {
+  const Shape& old = x.shape();
+  if (x.elements().value() == 0) {
+    strides = contiguous_strides(shape);
+    return true;
+  }
+  int view_dimension = shape.rank() - 1;
+  std::int64_t chunk_base = old.rank() > 0 ? x->strides[at(old.rank() - 1)] : 1;
+  std::int64_t tensor_elements = 1;
+  std::int64_t view_elements = 1;
+  for (int d = old.rank() - 1; d >= 0; --d) {
+    tensor_elements *= old[d].value();
+    const bool chunk_ends = d == 0 || (old[d - 1].value() != 1 && x->strides[at(d - 1)] != tensor_elements * chunk_base);
+    if (!chunk_ends) continue;
+    while (view_dimension >= 0 && (view_elements < tensor_elements || shape[view_dimension].value() == 1)) {
+      strides[at(view_dimension)] = view_elements * chunk_base;
+      view_elements *= shape[view_dimension].value();
+      --view_dimension;
+    }
+    if (view_elements != tensor_elements) return false;
+    if (d > 0) {
+      chunk_base = x->strides[at(d - 1)];
+      tensor_elements = 1;
+      view_elements = 1;
+    }
+  }
+  return view_dimension == -1;
+}
+
+Tensor plain_reshape(Tensor x, const Shape& shape) {
+  Strides strides{};
+  if (view_strides(x, shape, strides)) return alias(x, shape, strides);
+  Tensor copy = clone_contiguous(std::move(x));
+  return alias(copy, shape, contiguous_strides(shape));
+}
+
+Tensor plain_transpose(const Tensor& x, int first, int second) {
+  Shape shape = x.shape();
+  Strides strides = x->strides;
+  std::swap(shape[first], shape[second]);
+  std::swap(strides[at(first)], strides[at(second)]);
+  return alias(x, shape, strides);
+}
+
+}  // namespace
+
+Tensor clone_contiguous(Tensor argument) {
+  const Tensor x = std::move(argument);
+  return allocate(x.shape(), x.dtype(), {&clone_rule});
+}
+
+Tensor view(Tensor argument, const Shape& shape) {
+  const Tensor x = std::move(argument);
+  Strides strides{};
+  [[maybe_unused]] const bool possible = view_strides(x, shape, strides);
+  assert(possible);
+  const Ref<Node> node = begin_node(view_rule, {&x});
+  Tensor result = alias(x, shape, strides);
+  if (node)
+    node->backward = [shape = x.shape()](Backward& b) { b.give(0, plain_reshape(b.take_gradient(), shape)); };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor reshape(Tensor argument, const Shape& shape) {
+  Tensor x = std::move(argument);
+  Strides strides{};
+  if (!view_strides(x, shape, strides)) x = contiguous(std::move(x));
+  return view(std::move(x), shape);
+}
+
+Tensor contiguous(Tensor argument, const char* role) {
+  const Tensor x = std::move(argument);
+  if (x.is_contiguous()) return x;
+  const Ref<Node> node = begin_node(clone_rule, {&x});
+  Tensor result = allocate(x.shape(), x.dtype(), {&clone_rule, role});
+  if (node) node->backward = [](Backward& b) { b.give(0, b.take_gradient()); };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor transpose(Tensor argument, int first, int second) {
+  const Tensor x = std::move(argument);
+  const int a = first < 0 ? x.rank() + first : first;
+  const int c = second < 0 ? x.rank() + second : second;
+  const Ref<Node> node = begin_node(transpose_rule, {&x});
+  Tensor result = plain_transpose(x, a, c);
+  if (node) node->backward = [a, c](Backward& b) { b.give(0, plain_transpose(b.take_gradient(), a, c)); };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor expand(Tensor argument, const Shape& shape) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(expand_rule, {&x});
+  Strides strides{};
+  const int added = shape.rank() - x.rank();
+  for (int i = 0; i < x.rank(); ++i)
+    strides[at(i + added)] = x.size(i) == shape[i + added] ? x->strides[at(i)] : 0;
+  Tensor result = alias(x, shape, strides);
+  if (node)
+    node->backward = [shape = x.shape()](Backward& b) {
+      Tensor gradient = b.take_gradient();
+      b.give(0, gradient.shape() == shape ? gradient : reduce_to(std::move(gradient), shape));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor unsqueeze(Tensor argument, int dimension) {
+  const Tensor x = std::move(argument);
+  Shape shape;
+  for (int i = 0; i <= x.rank(); ++i) {
+    if (i == dimension) shape.append(1);
+    if (i < x.rank()) shape.append(x.size(i));
+  }
+  return view(x, shape);
+}
+
+Tensor slice(Tensor argument, int dimension, Size begin, Size end) {
+  const Tensor x = std::move(argument);
+  const int d = dimension < 0 ? x.rank() + dimension : dimension;
+  if (begin.value() == 0 && end == x.size(d)) return x;
+  const Ref<Node> node = begin_node(slice_rule, {&x});
+  Shape shape = x.shape();
+  shape[d] = end - begin;
+  Tensor result = alias(x, shape, x->strides);
+  if (node)
+    node->backward = [shape = x.shape()](Backward& b) {
+      b.give(0, allocate(shape, b.gradient().dtype(), {&slice_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+std::vector<Tensor> split(Tensor argument, const std::vector<Size>& sizes, int dimension) {
+  const Tensor x = std::move(argument);
+  const int d = dimension < 0 ? x.rank() + dimension : dimension;
+  const Ref<Node> node = begin_node(split_rule, {&x});
+  std::vector<Tensor> results;
+  for (const Size& size : sizes) {
+    Shape shape = x.shape();
+    shape[d] = size;
+    results.push_back(alias(x, shape, x->strides));
+    finish_node(node, results.back());
+  }
+  if (node)
+    node->backward = [shape = x.shape(), results = node->results](Backward& b) {
+      // Missing gradients are zeros of their part's size.
+      DType dtype = DType::float32;
+      for (std::size_t i = 0; i < results.size(); ++i)
+        if (b.gradient(static_cast<int>(i)).defined()) dtype = b.gradient(static_cast<int>(i)).dtype();
+      std::vector<Tensor> zeros;
+      for (std::size_t i = 0; i < results.size(); ++i)
+        if (!b.gradient(static_cast<int>(i)).defined()) zeros.push_back(allocate(results[i].shape, dtype, {&split_rule}));
+      b.give(0, allocate(shape, dtype, {&split_rule}));
+    };
+  return results;
+}
+
+Tensor concatenate(const std::vector<Tensor>& parts, int dimension, const char* role) {
+  const int d = dimension < 0 ? parts[0].rank() + dimension : dimension;
+  const Ref<Node> node = begin_node(cat_rule, parts);
+  Shape shape = parts[0].shape();
+  DType dtype = parts[0].dtype();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    shape[d] = shape[d] + parts[i].size(d);
+    dtype = promote(dtype, parts[i].dtype());
+  }
+  Tensor result = allocate(shape, dtype, {&cat_rule, role});
+  if (node) {
+    std::vector<Shape> shapes;
+    for (const Tensor& part : parts) shapes.push_back(part.shape());
+    node->backward = [shapes = std::move(shapes)](Backward& b) {
+      for (std::size_t i = 0; i < shapes.size(); ++i)
+        if (b.wants(static_cast<int>(i)))
+          b.give(static_cast<int>(i), alias(b.gradient(), shapes[i], b.gradient()->strides));  // narrow
+    };
+  }
+  finish_node(node, result);
+  return result;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,155 @@
+#include "engine/tensor/tensor.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "engine/tensor/autograd.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+Shape::Shape(std::initializer_list<Size> sizes) {
+  for (const Size& size : sizes) append(size);
+}
+
+Size Shape::elements() const {
+  Size product = 1;
+  for (int i = 0; i < rank_; ++i) product = i == 0 ? sizes_[0] : product * sizes_[static_cast<std::size_t>(i)];
+  return product;
+}
+
+bool operator==(const Shape& a, const Shape& b) {
+  if (a.rank_ != b.rank_) return false;
+  for (int i = 0; i < a.rank_; ++i)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
+void Storage::release() {
+  if (id >= 0) run->tape.events.push_back(-(id + 1));
+  delete this;
+}
+
+void TensorBody::release() { delete this; }
+
+const Shape& Tensor::shape() const { return body_->shape; }
+DType Tensor::dtype() const { return body_->dtype; }
+bool Tensor::requires_grad() const { return defined() && body_->requires_grad; }
+
+bool Tensor::is_contiguous() const {
+  std::int64_t expected = 1;
+  for (int i = rank() - 1; i >= 0; --i) {
+    const std::int64_t size = shape()[i].value();
+    if (size == 1) continue;
+    if (body_->strides[static_cast<std::size_t>(i)] != expected) return false;
+    expected *= size;
+  }
+  return true;
+}
+
+bool Tensor::sole_owner() const { return body_->references == 1 && body_->storage->references == 1; }
+
+Strides contiguous_strides(const Shape& shape) {
+  Strides strides{};
+  std::int64_t next = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[static_cast<std::size_t>(i)] = next;
+    next *= std::max<std::int64_t>(shape[i].value(), 1);
+  }
+  return strides;
+}
+
+namespace {
+
+Tensor make(const Shape& shape, const Strides& strides, DType dtype, Ref<Storage> storage) {
+  auto* body = new TensorBody;
+  body->shape = shape;
+  body->strides = strides;
+  body->dtype = dtype;
+  body->storage = std::move(storage);
+  return Tensor(Ref<TensorBody>(body));
+}
+
+Ref<Storage> allocate_storage(const Shape& shape, DType dtype, const Label& label) {
+  auto* storage = new Storage;
+  Ref<Storage> handle(storage);
+  Run& run = active_run();
+  storage->run = &run;
+  storage->bytes = bits(dtype) == 8 ? shape.elements() : shape.elements() * Size(bits(dtype)) / Size(8);
+  if (run.stopped) return handle;
+  StorageRecord record;
+  record.bytes = storage->bytes.value();
+  record.size_line = storage->bytes.line();
+  record.stream = run.stream;
+  record.component = run.component;
+  record.dtype = dtype;
+  record.rank = static_cast<std::int8_t>(shape.rank());
+  record.layer = run.layer;
+  record.place = run.place;
+  for (int i = 0; i < shape.rank(); ++i) record.shape[static_cast<std::size_t>(i)] = shape[i].value();
+  record.made_by = label.rule;
+  record.role = label.name;
+  storage->id = static_cast<std::int32_t>(run.tape.storages.size());
+  run.tape.storages.push_back(record);
+  run.tape.events.push_back(storage->id + 1);
+  return handle;
+}
+
+}  // namespace
+
+Tensor allocate(const Shape& shape, DType dtype, const Label& label) {
+  return make(shape, contiguous_strides(shape), dtype, allocate_storage(shape, dtype, label));
+}
+
+Tensor allocate_like(const Tensor& like, const Shape& shape, DType dtype, const Label& label) {
+  // TensorIterator: a dense result keeps the order of its operand's dimensions in memory.
+  std::array<int, max_rank> order{};
+  const int rank = shape.rank();
+  for (int i = 0; i < rank; ++i) order[static_cast<std::size_t>(i)] = i;
+  if (like.rank() == rank) {
+    const Strides& strides = like->strides;
+    std::stable_sort(order.begin(), order.begin() + rank, [&](int a, int b) {
+      const std::int64_t left = strides[static_cast<std::size_t>(a)];
+      const std::int64_t right = strides[static_cast<std::size_t>(b)];
+      if (left == 0 || right == 0) return false;
+      if (left != right) return left > right;
+      return false;
+    });
+  }
+  Strides strides{};
+  std::int64_t next = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    const int dimension = order[static_cast<std::size_t>(i)];
+    strides[static_cast<std::size_t>(dimension)] = next;
+    next *= std::max<std::int64_t>(shape[dimension].value(), 1);
+  }
+  return make(shape, strides, dtype, allocate_storage(shape, dtype, label));
+}
+
+Tensor allocate_nothing(const Shape& shape, DType dtype) {
+  auto* storage = new Storage;
+  storage->run = &active_run();
+  return make(shape, contiguous_strides(shape), dtype, Ref<Storage>(storage));
+}
+
+Tensor alias(const Tensor& base, const Shape& shape, const Strides& strides) {
+  Tensor view = make(shape, strides, base.dtype(), base->storage);
+  view->is_view = true;
+  return view;
+}
+
+Tensor detach(const Tensor& tensor) { return alias(tensor, tensor.shape(), tensor->strides); }
+
+void set_component(const Tensor& tensor, Component component) {
+  const Storage& storage = *tensor->storage;
+  if (storage.id >= 0) storage.run->tape.storages[static_cast<std::size_t>(storage.id)].component = component;
+}
+
+void note_kept(const Tensor& tensor, const Rule& rule) {
+  const Storage& storage = *tensor->storage;
+  if (storage.id < 0) return;
+  StorageRecord& record = storage.run->tape.storages[static_cast<std::size_t>(storage.id)];
+  if (record.kept_by == nullptr) record.kept_by = &rule;
+}
+
+}  // namespace trainmem
