@@ -45,6 +45,7 @@ install_wanted() {
 }
 
 need_build_tools() {
+  need /etc/ssl/certs/ca-certificates.crt ca-certificates
   need g++ g++
   need cmake cmake
   need ninja ninja-build
