@@ -36,7 +36,7 @@ constexpr Words list(const char* const (&all)[count], Enumeration last) {
   return static_cast<int>(last) + 1 == count ? Words{all, count} : Words{};
 }
 
-static_assert(list(activations, Activation::clamped_swiglu).count != 0);
+static_assert(list(activations, Activation::gelu_fast).count != 0);
 static_assert(list(precisions, Precision::fp8).count != 0);
 static_assert(list(optimizers, Optimizer::none).count != 0);
 static_assert(list(losses, Loss::vocabulary_parallel).count != 0);
