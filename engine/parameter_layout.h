@@ -1,0 +1,33 @@
+// In which order and in which pieces each transformers class registers its parameters.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace trainmem {
+
+enum class NormRegistration : std::uint8_t {
+  after,        ///< attention, MLP, then the norms: Llama and most later classes
+  before_each,  ///< norm, attention, norm, MLP: GPT-2, GPT-J, BLOOM, MPT, DBRX
+  first,        ///< both norms, attention, MLP: GPT-NeoX
+  after_each,   ///< attention, norm, MLP, norm: OPT
+};
+
+struct ParameterLayout {
+  NormRegistration norms = NormRegistration::after;
+  bool fused_query_key_value = false;
+  bool fused_gate_up = false;             ///< dense MLP; routed experts are always fused
+  bool transposed_linear = false;         ///< GPT-2's Conv1D holds (inputs, outputs)
+  bool query_last = false;                ///< key, value, query
+  bool output_first = false;              ///< output projection before query, key, value
+  bool norms_on_outputs = false;          ///< the two norms stand on the outputs of attention and MLP
+  bool final_norm_before_layers = false;  ///< registered between embeddings and layers
+  bool router_after_experts = false;
+  bool turned_experts = false;  ///< stacks of (experts, inputs, outputs)
+  bool flat_experts = false;    ///< three matrices of (experts * width, hidden)
+};
+
+/// The layout of a Hugging Face model_type; an unknown one is laid out as Llama.
+ParameterLayout parameter_layout(std::string_view model_type);
+
+}  // namespace trainmem
