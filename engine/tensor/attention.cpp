@@ -51,26 +51,23 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) 
       const Tensor gradient = b.gradient();
       const DType dtype = query.dtype();
       const Shape& s = query.shape();
-      Tensor dq = allocate_heads(s, dtype, {&flash_rule, "gradient of query"});
-      Tensor dk = allocate_heads(key.shape(), dtype, {&flash_rule, "gradient of key"});
-      Tensor dv = allocate_heads(kept[2].shape(), dtype, {&flash_rule, "gradient of value"});
-      {
-        const Size rows = round_up(s[2], 128);
-        const Size width = s[3].value() <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
-        const Tensor softmax_d = allocate({s[0], s[1], rows}, DType::float32, {&flash_scratch_rule, "row sums (scratch)"});
-        const Tensor dq_accumulator =
-            allocate({s[0], rows, s[1], width}, DType::float32, {&flash_scratch_rule, "fp32 gradient of query (scratch)"});
-        Tensor dk_expanded;
-        Tensor dv_expanded;
-        if (key.size(1) != s[1]) {
-          const Shape expanded{s[0], key.size(2), s[1], s[3]};
-          dk_expanded = allocate(expanded, dtype, {&flash_scratch_rule, "gradient of key for all heads (scratch)"});
-          dv_expanded = allocate(expanded, dtype, {&flash_scratch_rule, "gradient of value for all heads (scratch)"});
-        }
+      // Scratch of the kernel, one after another: row sums, fp32 gradient of the query, and with grouped heads the
+      // gradients of key and value for every query head.
+      const Size rows = round_up(s[2], 128);
+      const Size width = s[3].value() <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
+      const Tensor row_sums = allocate({s[0], s[1], rows}, DType::float32, {&flash_scratch_rule, "row sums (scratch)"});
+      const Tensor accumulator =
+          allocate({s[0], rows, s[1], width}, DType::float32, {&flash_scratch_rule, "fp32 gradient of query (scratch)"});
+      Tensor expanded_key;
+      Tensor expanded_value;
+      if (key.size(1) != s[1]) {
+        const Shape expanded{s[0], key.size(2), s[1], s[3]};
+        expanded_key = allocate(expanded, dtype, {&flash_scratch_rule, "gradient of key for all heads (scratch)"});
+        expanded_value = allocate(expanded, dtype, {&flash_scratch_rule, "gradient of value for all heads (scratch)"});
       }
-      b.give(0, std::move(dq));
-      b.give(1, std::move(dk));
-      b.give(2, std::move(dv));
+      b.give(0, allocate_heads(s, dtype, {&flash_rule, "gradient of query"}));
+      b.give(1, allocate_heads(key.shape(), dtype, {&flash_rule, "gradient of key"}));
+      b.give(2, allocate_heads(kept[2].shape(), dtype, {&flash_rule, "gradient of value"}));
     };
   finish_node(node, result);
   return result;

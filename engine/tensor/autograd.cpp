@@ -1,7 +1,7 @@
 #include "engine/tensor/autograd.h"
 
 #include <algorithm>
-#include <cassert>
+#include <memory>
 
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
@@ -89,8 +89,10 @@ class Engine {
       std::pop_heap(ready_.begin(), ready_.end(), later);
       Task task = std::move(ready_.back());
       ready_.pop_back();
+      repeat_layer(*task.node);
       evaluate(std::move(task));
     }
+    repeat_.reset();
   }
 
  private:
@@ -120,6 +122,15 @@ class Engine {
         ++next->waiting;
       }
     }
+  }
+
+  /// A layer that stands for several: its stretch of backward happens as often.
+  void repeat_layer(const Node& node) {
+    if (node.leaf.defined() || node.layer == layer_) return;
+    repeat_.reset();
+    layer_ = node.layer;
+    const auto found = active_run().layer_times.find(layer_);
+    if (found != active_run().layer_times.end()) repeat_ = std::make_unique<Repeat>(found->second);
   }
 
   void evaluate(Task task) {
@@ -172,6 +183,8 @@ class Engine {
 
   std::vector<Task> ready_;
   std::vector<Task> waiting_;
+  std::unique_ptr<Repeat> repeat_;
+  std::int32_t layer_ = -1;
   static inline thread_local std::uint64_t visit_ = 0;
 };
 
@@ -230,7 +243,8 @@ void run_backward(const Tensor& root, Tensor gradient) {
 
 void run_backward(const Tensor& loss) {
   constexpr static Rule ones{"gradient of the loss", "", "pytorch torch/autograd/__init__.py: ones_like"};
-  run_backward(loss, allocate(loss.shape(), loss.dtype(), {&ones}));
+  const Tensor gradient = allocate(loss.shape(), loss.dtype(), {&ones});  // the caller of the engine holds it
+  run_backward(loss, gradient);
 }
 
 Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool trainable) {
@@ -242,6 +256,7 @@ Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool tr
   parameter->requires_grad = trainable;
   parameter->parameter = static_cast<std::int32_t>(run.parameters.size());
   run.parameters.push_back(parameter);
+  run.parameter_layers.push_back(run.layer);
   return parameter;
 }
 

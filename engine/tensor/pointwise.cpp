@@ -140,9 +140,8 @@ Tensor power(Tensor argument) {
     node->backward = [](Backward& b) {
       const Tensor base = b.kept(0);
       const auto next = [](const Tensor& like) { return allocate_like(like, like.shape(), like.dtype(), {&power_rule}); };
-      Tensor lower = next(base);
-      Tensor scaled = next(lower);
-      lower.reset();
+      const Tensor lower = next(base);
+      const Tensor scaled = next(lower);
       b.give(0, next(scaled));
     };
   finish_node(node, result);

@@ -38,7 +38,9 @@ class Run {
   std::uint32_t place = 0;
   std::int32_t layer = -1;
   std::vector<Tensor> parameters;
+  std::vector<std::int32_t> parameter_layers;  ///< of each parameter; -1: outside the layers
   std::unordered_map<const TensorBody*, Tensor> autocast_weights;
+  std::unordered_map<std::int32_t, Size> layer_times;  ///< how many equal layers a layer stands for; absent: one
 
   std::uint32_t place_named(const char* name);
   void mark_place();

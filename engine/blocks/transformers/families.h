@@ -1,0 +1,15 @@
+// The families of transformers that have a forward here.
+#pragma once
+
+#include <memory>
+#include <tuple>
+
+#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/transformers/parts.h"
+
+namespace trainmem::transformers {
+
+std::unique_ptr<Architecture> make_llama(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_gpt2(const Model& model, DType weights);
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,89 @@
+#include "engine/blocks/transformers/model.h"
+
+#include "engine/blocks/transformers/families.h"
+#include "engine/tensor/checkpoint.h"
+
+namespace trainmem::transformers {
+
+namespace {
+constexpr Rule labels_rule{"labels", "shifted labels: the backward of the loss needs them",
+                           "transformers loss/loss_utils.py: ForCausalLMLoss"};
+
+/// loss/loss_utils.py: ForCausalLMLoss.
+Tensor causal_loss(Tensor logits, const Tensor& labels) {
+  logits = to(std::move(logits), DType::float32, "fp32 logits");
+  const Size batch = labels.size(0);
+  const Size sequence = labels.size(1);
+  const Tensor padded = allocate({batch, sequence + Size(1)}, DType::int64, {&labels_rule});
+  // labels[..., 1:].contiguous(): a view for one sequence, a copy for more.
+  const Tensor shifted = batch.value() == 1 ? alias(padded, labels.shape(), labels->strides)
+                                            : allocate(labels.shape(), DType::int64, {&labels_rule});
+  const Shape rows{batch * sequence, logits.size(-1)};
+  logits = view(std::move(logits), rows);
+  return cross_entropy(logits, shifted);
+}
+}  // namespace
+
+std::unique_ptr<Architecture> make_architecture(const Model& model, DType weights) {
+  const std::string& type = model.model_type;
+  if (type == "gpt2") return make_gpt2(model, weights);
+  if (type == "llama" || type == "mistral" || type == "qwen2") return make_llama(model, weights);
+  return nullptr;
+}
+
+std::vector<LayerSlot> layer_slots(const Model& model, bool fold) {
+  std::vector<LayerSlot> slots;
+  const std::int64_t layers = model.num_hidden_layers;
+  if (!fold || layers <= 4 || model.sliding_window_pattern > 1) {
+    for (std::int64_t i = 0; i < layers; ++i) slots.push_back({static_cast<std::int32_t>(i), 1});
+    return slots;
+  }
+  // First and last layers touch what lies outside; one of the middle stands for all the others.
+  slots.push_back({0, 1});
+  slots.push_back({1, Size(layers) - Size(3)});
+  slots.push_back({static_cast<std::int32_t>(layers - 2), 1});
+  slots.push_back({static_cast<std::int32_t>(layers - 1), 1});
+  return slots;
+}
+
+CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe)
+    : architecture_(std::move(architecture)), slots_(std::move(slots)), recipe_(recipe) {
+  architecture_->make_embedding();
+  for (const LayerSlot& slot : slots_) {
+    const Layer layer(slot.index);
+    active_run().layer_times[slot.index] = slot.times;
+    const Repeat repeat(slot.times);
+    blocks_.push_back(architecture_->make_block(slot.index));
+  }
+  architecture_->make_head();
+}
+
+Tensor CausalModel::hidden_states(const Tensor& ids) {
+  ForwardState state = architecture_->begin(ids, recipe_.attention);
+  Tensor hidden = std::move(state.hidden);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Layer layer(slots_[i].index);
+    const Repeat repeat(slots_[i].times);
+    Block& block = *blocks_[i];
+    const auto forward = [&block, inputs = state.inputs](Tensor x) { return block.forward(std::move(x), inputs); };
+    if (recipe_.recomputation != Recomputation::full)
+      hidden = block.forward(hidden, state.inputs);
+    else if (recipe_.recomputation_reentrant)
+      hidden = checkpoint_reentrant(forward, hidden);
+    else
+      hidden = checkpoint(forward, hidden);
+  }
+  return architecture_->end(std::move(hidden));
+}
+
+Tensor CausalModel::forward(const Tensor& ids, const Tensor& labels, Tensor& logits) {
+  const Tensor hidden = hidden_states(ids);
+  {
+    const Place place("head", Component::logits_and_loss);
+    logits = architecture_->head(hidden);
+  }
+  const Place place("loss", Component::logits_and_loss);
+  return causal_loss(logits, labels);
+}
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,89 @@
+// A causal language model as transformers writes it: embedding, blocks, final norm, head, loss.
+//
+// Each family is a file of this folder: a Block with its forward, and an Architecture that says how the model
+// begins and ends. model.cpp holds what they share: the loop over the blocks, recomputation and the loss.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/config.h"
+#include "engine/tensor/ops.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem::transformers {
+
+/// What every block of one forward is given beside the hidden states.
+struct BlockInputs {
+  AttentionKernel attention = AttentionKernel::sdpa;
+  Tensor cos;           ///< rotary tables; undefined without RoPE
+  Tensor sin;
+  Tensor mask;          ///< undefined: causal without a mask
+  Tensor sliding_mask;  ///< of layers with a sliding window
+  Tensor local_cos;     ///< Gemma 3: tables of the sliding layers
+  Tensor local_sin;
+  Tensor alibi;
+};
+
+/// One transformer layer.
+class Block {
+ public:
+  virtual ~Block() = default;
+  virtual Tensor forward(Tensor hidden, const BlockInputs& inputs) = 0;
+};
+
+/// The state of a forward between its beginning and its end.
+struct ForwardState {
+  Tensor hidden;
+  std::vector<Tensor> held;  ///< local variables of the model's forward
+  BlockInputs inputs;
+};
+
+/// A family: which parameters a model has and how its forward begins and ends. Parameters are registered in
+/// the order of the constructors of transformers' modules, which is the order optimizers see.
+class Architecture {
+ public:
+  explicit Architecture(const Model& description, DType dtype) : model(description), weights(dtype) {}
+  virtual ~Architecture() = default;
+  virtual void make_embedding() = 0;
+  virtual std::unique_ptr<Block> make_block(std::int64_t layer) = 0;
+  virtual void make_head() = 0;
+  /// Embeds the ids and prepares masks and rotary tables.
+  virtual ForwardState begin(const Tensor& ids, AttentionKernel attention) = 0;
+  /// Final norm.
+  virtual Tensor end(Tensor hidden) = 0;
+  /// Logits.
+  virtual Tensor head(Tensor hidden) = 0;
+
+  const Model model;
+  const DType weights;
+};
+
+/// The family of a model_type; null if there is none.
+std::unique_ptr<Architecture> make_architecture(const Model& model, DType weights);
+
+/// A layer that stands for `times` equal ones in a row.
+struct LayerSlot {
+  std::int32_t index = 0;
+  Size times = 1;
+};
+
+/// The layers of a model: all of them, or with equal ones in a row taken together.
+std::vector<LayerSlot> layer_slots(const Model& model, bool fold);
+
+class CausalModel {
+ public:
+  CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe);
+  /// Forward with labels. `logits` receives what the caller holds while backward runs.
+  Tensor forward(const Tensor& ids, const Tensor& labels, Tensor& logits);
+
+ private:
+  Tensor hidden_states(const Tensor& ids);
+
+  std::unique_ptr<Architecture> architecture_;
+  std::vector<LayerSlot> slots_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  Recipe recipe_;
+};
+
+}  // namespace trainmem::transformers

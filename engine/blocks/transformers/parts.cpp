@@ -1,0 +1,189 @@
+#include "engine/blocks/transformers/parts.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+constexpr Rule buffer_rule{"buffer", "a buffer of the model", "transformers modeling_rope_utils.py"};
+constexpr Rule rope_rule{"rotary tables", "cosines and sines that every block uses",
+                         "transformers models/llama/modeling_llama.py: LlamaRotaryEmbedding.forward"};
+constexpr Rule arange_rule{"positions", "token positions", "transformers models/llama/modeling_llama.py: LlamaModel.forward"};
+constexpr Rule mask_rule{"causal mask", "added to the scores of every block",
+                         "transformers masking_utils.py: eager_mask, sdpa_mask"};
+
+}  // namespace
+
+Linear::Linear(Size in, Size out, bool with_bias, DType dtype, const char* name) : role(name) {
+  weight = make_parameter({out, in}, dtype, name);
+  if (with_bias) bias = make_parameter({out}, dtype, name);
+}
+
+Conv1D::Conv1D(Size in, Size out, DType dtype, const char* name) : role(name) {
+  weight = make_parameter({in, out}, dtype, name);
+  bias = make_parameter({out}, dtype, name);
+}
+
+NormLayer::NormLayer(Form norm_form, Shape shape, bool with_weight, bool with_bias, DType dtype) : form(norm_form) {
+  if (with_weight) weight = make_parameter(shape, dtype, "norm");
+  if (with_bias) bias = make_parameter(shape, dtype, "norm");
+}
+
+Tensor NormLayer::operator()(Tensor x) const {
+  if (form == Form::layer_norm) return layer_norm(std::move(x), weight, bias);
+  if (form == Form::fused) return fused_rms_norm(std::move(x), weight);
+  const DType input_dtype = x.dtype();
+  Tensor hidden = to(std::move(x), DType::float32);
+  const Tensor variance = mean_last(square(hidden));
+  hidden = hidden * rsqrt(add_number(variance));
+  if (form == Form::olmo2) return to(weight * std::move(hidden), input_dtype);
+  return weight * to(std::move(hidden), input_dtype);
+}
+
+Rotary::Rotary(Size turning) : width(turning) {
+  const Set<Component> component(active_run().component, Component::weights);
+  inverse_frequencies = allocate({width / 2}, DType::float32, {&buffer_rule, "rotary frequencies"});
+  original_inverse_frequencies = allocate({width / 2}, DType::float32, {&buffer_rule, "rotary frequencies"});
+  note_kept(inverse_frequencies, buffer_rule);
+  note_kept(original_inverse_frequencies, buffer_rule);
+}
+
+std::pair<Tensor, Tensor> Rotary::tables(Size s, DType dtype) const {
+  const Place place("rotary embedding");
+  Tensor frequencies;
+  {
+    const Tensor positions = allocate({1, 1, s}, DType::float32, {&rope_rule});
+    frequencies = allocate({1, width / 2, s}, DType::float32, {&rope_rule});
+  }
+  const Tensor angles = allocate({1, s, width}, DType::float32, {&rope_rule});
+  const auto table = [&] {
+    const Tensor plain = allocate({1, s, width}, DType::float32, {&rope_rule});
+    Tensor scaled = allocate({1, s, width}, DType::float32, {&rope_rule, "rotary tables"});
+    return scaled;
+  };
+  const Tensor cos = table();
+  const Tensor sin = table();
+  return {to(cos, dtype, "rotary tables"), to(sin, dtype, "rotary tables")};
+}
+
+Tensor position_ids(Size s) {
+  const Tensor range = allocate({s}, DType::int64, {&arange_rule});
+  return allocate({s}, DType::int64, {&arange_rule, "positions"});
+}
+
+namespace {
+
+Tensor rotate_half(Tensor x) {
+  const Size half = x.size(-1) / 2;
+  const Tensor x1 = slice(x, -1, 0, half);
+  const Tensor x2 = slice(x, -1, half, x.size(-1));
+  x.reset();
+  return concatenate({negate(x2), x1}, -1);
+}
+
+Tensor turn(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  Tensor turned = x * cos;
+  return std::move(turned) + rotate_half(x) * sin;
+}
+
+}  // namespace
+
+void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const Tensor cos4 = unsqueeze(cos, 1);
+  const Tensor sin4 = unsqueeze(sin, 1);
+  Tensor turned_q = turn(q, cos4, sin4);
+  Tensor turned_k = turn(k, cos4, sin4);
+  q = std::move(turned_q);
+  k = std::move(turned_k);
+}
+
+Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool sliding) {
+  const bool eager = kernel == AttentionKernel::eager;
+  if (kernel == AttentionKernel::flash || (!eager && !sliding)) return {};
+  const Place place("attention mask");
+  const Shape shape{batch, 1, s, s};
+  Tensor allowed;
+  {
+    const Tensor batches = allocate({batch}, DType::int64, {&mask_rule});
+    const Tensor heads = allocate({1}, DType::int64, {&mask_rule});
+    const Tensor queries = position_ids(s);
+    const Tensor keys = position_ids(s);
+    allowed = allocate({1, 1, s, s}, DType::boolean, {&mask_rule});
+    if (sliding) {
+      const Tensor first = allocate({1, 1, s, s}, DType::boolean, {&mask_rule});
+      const Tensor both = allocate({1, 1, s, s}, DType::boolean, {&mask_rule});
+    }
+  }
+  allowed = expand(std::move(allowed), shape);
+  if (!eager) return allowed;
+  const Tensor zero = allocate({}, dtype, {&mask_rule});
+  const Tensor lowest = allocate({}, dtype, {&mask_rule});
+  Tensor mask = allocate(shape, dtype, {&mask_rule, "causal mask"});
+  note_kept(mask, mask_rule);
+  return mask;
+}
+
+namespace {
+
+Tensor repeat_kv(const Tensor& x, Size times) {
+  if (times.value() == 1) return x;
+  const Shape& s = x.shape();
+  return reshape(expand(unsqueeze(x, 2), {s[0], s[1], times, s[2], s[3]}), {s[0], s[1] * times, s[2], s[3]});
+}
+
+}  // namespace
+
+Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, AttentionKernel kernel,
+                 const AttentionOptions& options, Tensor& weights) {
+  const Size groups = query.size(1) / key.size(1);
+  if (kernel != AttentionKernel::eager) {
+    ScaledDotProduct call;
+    call.mask = mask;
+    call.causal = !mask.defined();
+    call.dropout = options.dropout;
+    call.forced_math = kernel == AttentionKernel::sdpa_math;
+    call.grouped = groups.value() != 1;
+    if (mask.defined()) {
+      key = repeat_kv(key, groups);
+      value = repeat_kv(value, groups);
+    }
+    return contiguous(transpose(scaled_dot_product_attention(std::move(query), std::move(key), std::move(value), call), 1, 2));
+  }
+  const DType dtype = query.dtype();
+  key = repeat_kv(key, groups);
+  value = repeat_kv(value, groups);
+  weights = multiply_number(matmul(query, transpose(key, 2, 3)));
+  if (options.softcapping > 0) weights = multiply_number(tanh(multiply_number(std::move(weights))));
+  if (mask.defined()) weights = weights + mask;
+  weights = to(softmax(std::move(weights), DType::float32), dtype);
+  weights = dropout(std::move(weights), options.dropout);
+  return contiguous(transpose(matmul(weights, value), 1, 2));
+}
+
+Tensor activate(Tensor x, Activation activation) {
+  switch (activation) {
+    case Activation::silu: return silu(std::move(x));
+    case Activation::relu: return relu(std::move(x));
+    case Activation::relu2: {
+      const Tensor positive = relu(std::move(x));
+      return square(positive);
+    }
+    case Activation::gelu_new: {
+      // transformers activations.py, NewGELUActivation: 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
+      Tensor half = multiply_number(x);
+      Tensor inner = multiply_number(x + multiply_number(cube(x)));
+      return std::move(half) * add_number(tanh(std::move(inner)));
+    }
+    case Activation::gelu:
+    case Activation::gelu_fast:
+    case Activation::gelu_pytorch_tanh:
+    case Activation::clamped_swiglu: return gelu(std::move(x));
+  }
+  return x;
+}
+
+Tensor split_heads(Tensor x, Size heads, Size width) {
+  const Shape shape{x.size(0), x.size(1), heads, width};
+  return transpose(view(std::move(x), shape), 1, 2);
+}
+
+}  // namespace trainmem::transformers

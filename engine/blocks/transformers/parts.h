@@ -1,0 +1,71 @@
+// Parts that transformers' families share: norms, rotary embedding, masks, attention functions, activations.
+#pragma once
+
+#include "engine/blocks/transformers/model.h"
+
+namespace trainmem::transformers {
+
+/// A linear layer; `role` names its output.
+struct Linear {
+  Tensor weight;
+  Tensor bias;
+  const char* role = nullptr;
+  Linear() = default;
+  Linear(Size in, Size out, bool with_bias, DType dtype, const char* name);
+  Tensor operator()(Tensor x) const { return linear(std::move(x), weight, bias, role); }
+};
+
+/// GPT-2's Conv1D: a linear layer with a transposed weight.
+struct Conv1D {
+  Tensor weight;
+  Tensor bias;
+  const char* role = nullptr;
+  Conv1D(Size in, Size out, DType dtype, const char* name);
+  Tensor operator()(Tensor x) const { return conv1d(std::move(x), weight, bias, role); }
+};
+
+/// The norm of a model: layer norm in one kernel, or RMSNorm written out as the families write it.
+struct NormLayer {
+  enum class Form { layer_norm, llama, gemma, olmo2, cohere, fused } form = Form::llama;
+  Tensor weight;
+  Tensor bias;
+  NormLayer() = default;
+  NormLayer(Form form, Shape shape, bool with_weight, bool with_bias, DType dtype);
+  Tensor operator()(Tensor x) const;
+};
+
+/// Buffers of RotaryEmbedding and its tables for one forward.
+struct Rotary {
+  Tensor inverse_frequencies;
+  Tensor original_inverse_frequencies;
+  Size width;  ///< channels of a head that turn
+  explicit Rotary(Size width);
+  /// cos and sin, (1, s, width), in `dtype`.
+  std::pair<Tensor, Tensor> tables(Size sequence, DType dtype) const;
+};
+
+/// Positions 0 … s - 1 as the models make them.
+Tensor position_ids(Size sequence);
+
+/// (q * cos) + (rotate_half(q) * sin) for query and key; cos, sin are (1, s, width).
+void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+
+/// The causal mask that transformers makes, or none where SDPA does without one.
+Tensor causal_mask(Size batch, Size sequence, DType dtype, AttentionKernel attention, bool sliding);
+
+/// Attention over (b, heads, s, d): eager or SDPA, as the recipe says. Result (b, s, a, d), contiguous.
+struct AttentionOptions {
+  double dropout = 0.0;
+  double softcapping = 0.0;
+  bool causal_mask_needed = true;
+};
+Tensor attention(Tensor q, Tensor k, Tensor v, const Tensor& mask, AttentionKernel kernel,
+                 const AttentionOptions& options, Tensor& weights);
+
+/// The activation of a model, in the form in which transformers runs it.
+Tensor activate(Tensor x, Activation activation);
+
+/// (b, s, a * d) seen as (b, a, s, d).
+Tensor split_heads(Tensor x, Size heads, Size width);
+
+}  // namespace trainmem::transformers

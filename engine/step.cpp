@@ -1,0 +1,119 @@
+#include "engine/step.h"
+
+#include <string>
+
+#include "engine/blocks/transformers/model.h"
+#include "engine/optimizer_step.h"
+#include "engine/tensor/autograd.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr Rule input_rule{"input", "token ids and labels of the batch", "the training loop"};
+
+Tensor make_tokens(const Recipe& recipe, const char* role) {
+  Tensor tokens = allocate({recipe.micro_batch_size, recipe.sequence_length}, DType::int64, {&input_rule, role});
+  note_kept(tokens, input_rule);
+  return tokens;
+}
+
+class Training {
+ public:
+  Training(const Config& config, const StepOptions& options, Run& run)
+      : config_(config), options_(options), run_(run), formats_(formats(config.recipe)) {}
+
+  void operator()() {
+    run_.begin_phase(0, Phase::initialise, "init");
+    transformers::CausalModel model(transformers::make_architecture(config_.model, formats_.weights),
+                                    transformers::layer_slots(config_.model, options_.fold), config_.recipe);
+    OptimizerStep optimizer(config_.recipe, formats_);
+    for (std::int32_t step = 1; step <= options_.steps; ++step) {
+      micro_batches(model, step);
+      const std::string name = "step " + std::to_string(step);
+      run_.begin_phase(step, Phase::optimizer_step, name + " optimizer");
+      optimizer.step();
+      run_.begin_phase(step, Phase::optimizer_step, name + " zero_grad");
+      optimizer.zero_grad();
+    }
+    run_.begin_phase(options_.steps, Phase::optimizer_step, "end");
+  }
+
+ private:
+  void micro_batches(transformers::CausalModel& model, std::int32_t step) {
+    const std::int64_t count = config_.recipe.gradient_accumulation_steps;
+    // The first micro-batch makes the gradients; the others add to them, each as the second one does.
+    const std::int64_t run = options_.fold && count > 2 ? 2 : count;
+    for (std::int64_t i = 1; i <= run; ++i) {
+      const Repeat repeat(options_.fold && i == 2 ? Size(count) - Size(1) : Size(1));
+      std::string name = "step " + std::to_string(step);
+      if (count > 1) name += " micro-batch " + std::to_string(i);
+      micro_batch(model, step, name, count);
+    }
+  }
+
+  void micro_batch(transformers::CausalModel& model, std::int32_t step, const std::string& name, std::int64_t count) {
+    run_.begin_phase(step, Phase::forward, name + " forward");
+    const Tensor ids = make_tokens(config_.recipe, "token ids");
+    const Tensor labels = make_tokens(config_.recipe, "labels");
+    Tensor logits;
+    Tensor loss;
+    {
+      const AutocastScope autocast(formats_.autocast == DType::automatic ? Autocast{} : Autocast{true, formats_.autocast});
+      loss = model.forward(ids, labels, logits);
+    }
+    if (config_.recipe.training_loop == TrainingLoop::trainer) logits.reset();
+    run_.begin_phase(step, Phase::backward, name + " backward");
+    if (count > 1) {
+      const Tensor mean = scalar_operation(loss);
+      run_backward(mean);
+    } else {
+      run_backward(loss);
+    }
+  }
+
+  const Config& config_;
+  const StepOptions options_;
+  Run& run_;
+  const Formats formats_;
+};
+
+}  // namespace
+
+Formats formats(const Recipe& recipe) {
+  Formats result;
+  switch (recipe.precision) {
+    case Precision::fp32: result.weights = DType::float32; break;
+    case Precision::bf16:
+    case Precision::bf16_mixed:
+    case Precision::fp8: result.weights = DType::bfloat16; break;
+    case Precision::fp16:
+    case Precision::fp16_mixed: result.weights = DType::float16; break;
+    case Precision::bf16_autocast:
+      result.weights = DType::float32;
+      result.autocast = DType::bfloat16;
+      break;
+    case Precision::fp16_autocast:
+      result.weights = DType::float32;
+      result.autocast = DType::float16;
+      break;
+    case Precision::fsdp_bf16: result.weights = DType::float32; break;
+  }
+  if (recipe.weights_dtype != DType::automatic) result.weights = recipe.weights_dtype;
+  result.gradients = recipe.gradients_dtype;
+  result.optimizer_states = recipe.optimizer_state_dtype;
+  return result;
+}
+
+Recording run_training(const Config& config, const StepOptions& options) {
+  Recording recording;
+  {
+    Run run(recording);
+    const ActivateRun active(run);
+    Training(config, options, run)();
+  }
+  return recording;
+}
+
+}  // namespace trainmem
