@@ -5,7 +5,7 @@
 namespace trainmem {
 namespace {
 
-constexpr const char* activations[] = {"silu", "gelu",  "gelu_new",      "gelu_pytorch_tanh",
+constexpr const char* activations[] = {"silu", "gelu",  "gelu_new",       "gelu_pytorch_tanh",
                                        "relu", "relu2", "clamped_swiglu", "gelu_fast"};
 constexpr const char* norms[] = {"layernorm", "rmsnorm"};
 constexpr const char* norm_placements[] = {"pre", "post", "pre_and_post"};
@@ -31,36 +31,31 @@ constexpr const char* quantizations[] = {"none", "nf4", "nf4_double", "int8"};
 constexpr const char* dtypes[] = {"auto",  nullptr, "fp32", "bf16",  "fp16",  "fp8",
                                   nullptr, nullptr, "int8", nullptr, nullptr, nullptr};
 
-template <class Enumeration, int count>
-constexpr Words list(const char* const (&all)[count], Enumeration last) {
-  return static_cast<int>(last) + 1 == count ? Words{all, count} : Words{};
+template <auto last, int count>
+Words list(const char* const (&all)[count]) {
+  static_assert(static_cast<int>(last) + 1 == count, "a word is missing, or the last value is another one");
+  return {all, count};
 }
-
-static_assert(list(activations, Activation::gelu_fast).count != 0);
-static_assert(list(precisions, Precision::fp8).count != 0);
-static_assert(list(optimizers, Optimizer::none).count != 0);
-static_assert(list(losses, Loss::vocabulary_parallel).count != 0);
-static_assert(list(dtypes, DType::nf4).count != 0);
 
 }  // namespace
 
-Words words(Activation) { return list(activations, Activation::clamped_swiglu); }
-Words words(Norm) { return list(norms, Norm::rmsnorm); }
-Words words(NormPlacement) { return list(norm_placements, NormPlacement::pre_and_post); }
-Words words(QkNorm) { return list(qk_norms, QkNorm::full); }
-Words words(Positions) { return list(positions, Positions::none); }
-Words words(Framework) { return list(frameworks, Framework::deepspeed); }
-Words words(Precision) { return list(precisions, Precision::fp8); }
-Words words(Optimizer) { return list(optimizers, Optimizer::none); }
-Words words(OptimizerImplementation) { return list(optimizer_implementations, OptimizerImplementation::in_backward); }
-Words words(DataParallel) { return list(data_parallels, DataParallel::fsdp); }
-Words words(Reshard) { return list(reshards, Reshard::never); }
-Words words(PipelineSchedule) { return list(pipeline_schedules, PipelineSchedule::zero_bubble); }
-Words words(Recomputation) { return list(recomputations, Recomputation::every_k); }
-Words words(AttentionKernel) { return list(attention_kernels, AttentionKernel::flash); }
-Words words(Loss) { return list(losses, Loss::vocabulary_parallel); }
-Words words(TrainingLoop) { return list(training_loops, TrainingLoop::trainer); }
-Words words(Quantization) { return list(quantizations, Quantization::int8); }
-Words words(DType) { return list(dtypes, DType::nf4); }
+Words words(Activation) { return list<Activation::gelu_fast>(activations); }
+Words words(Norm) { return list<Norm::rmsnorm>(norms); }
+Words words(NormPlacement) { return list<NormPlacement::pre_and_post>(norm_placements); }
+Words words(QkNorm) { return list<QkNorm::full>(qk_norms); }
+Words words(Positions) { return list<Positions::none>(positions); }
+Words words(Framework) { return list<Framework::deepspeed>(frameworks); }
+Words words(Precision) { return list<Precision::fp8>(precisions); }
+Words words(Optimizer) { return list<Optimizer::none>(optimizers); }
+Words words(OptimizerImplementation) { return list<OptimizerImplementation::in_backward>(optimizer_implementations); }
+Words words(DataParallel) { return list<DataParallel::fsdp>(data_parallels); }
+Words words(Reshard) { return list<Reshard::never>(reshards); }
+Words words(PipelineSchedule) { return list<PipelineSchedule::zero_bubble>(pipeline_schedules); }
+Words words(Recomputation) { return list<Recomputation::every_k>(recomputations); }
+Words words(AttentionKernel) { return list<AttentionKernel::flash>(attention_kernels); }
+Words words(Loss) { return list<Loss::vocabulary_parallel>(losses); }
+Words words(TrainingLoop) { return list<TrainingLoop::trainer>(training_loops); }
+Words words(Quantization) { return list<Quantization::int8>(quantizations); }
+Words words(DType) { return list<DType::nf4>(dtypes); }
 
 }  // namespace trainmem

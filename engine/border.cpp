@@ -1,0 +1,85 @@
+#include "engine/border.h"
+
+#include "engine/answer.h"
+#include "engine/json_io.h"
+#include "engine/json_writer.h"
+#include "engine/link.h"
+#include "engine/preset_list.h"
+
+namespace trainmem {
+namespace {
+
+std::string refusal(const Issues& issues) {
+  JsonWriter out;
+  out.open_object();
+  out.key("ok").boolean(false);
+  out.key("issues").raw(write_issues(issues));
+  out.close_object();
+  return out.take();
+}
+
+/// Runs one border function; whatever it throws becomes an issue.
+template <class Function>
+std::string guarded(Function function) {
+#if defined(__cpp_exceptions)
+  try {
+    return function();
+  } catch (...) {
+    return refusal({{"internal", "", "The program failed on this input.", "Please report the input."}});
+  }
+#else
+  return function();
+#endif
+}
+
+}  // namespace
+
+std::string estimate(const std::string& request) {
+  return guarded([&] {
+    const Answer answer = answer_request(request);
+    if (!answer.issues.empty()) return refusal(answer.issues);
+    JsonWriter out;
+    out.open_object();
+    out.key("ok").boolean(true);
+    out.key("result").raw(write_result(answer.result));
+    out.key("config").raw(write_config(answer.config));
+    out.key("link").text(format_link(answer.config));
+    out.close_object();
+    return out.take();
+  });
+}
+
+std::string read_link(const std::string& link) {
+  return guarded([&] {
+    const ReadConfig read = parse_link(link);
+    JsonWriter out;
+    out.open_object();
+    out.key("ok").boolean(read.issues.empty());
+    if (!read.issues.empty()) out.key("issues").raw(write_issues(read.issues));
+    out.key("config").raw(write_config_differences(read.config));
+    out.key("link").text(format_link(read.config));
+    out.close_object();
+    return out.take();
+  });
+}
+
+std::string write_link(const std::string& json) {
+  return guarded([&] {
+    const ReadConfig read = read_config(json);
+    if (!read.issues.empty()) return refusal(read.issues);
+    JsonWriter out;
+    out.open_object();
+    out.key("ok").boolean(true);
+    out.key("link").text(format_link(read.config));
+    out.close_object();
+    return out.take();
+  });
+}
+
+std::string presets() {
+  return guarded([] { return write_preset_list(); });
+}
+
+std::string version() { return TRAINMEM_VERSION; }
+
+}  // namespace trainmem

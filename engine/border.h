@@ -1,0 +1,25 @@
+// The border: text in, text out, never a throw. Page, command and tests all use these functions.
+//
+// Every answer is a JSON object with "ok". If ok is false, "issues" lists everything that is wrong, each with code,
+// path, message and hint. presets/README.md describes requests and answers in full.
+#pragma once
+
+#include <string>
+
+namespace trainmem {
+
+/// A configuration as JSON, or a link -> {"ok":true,"result":{...},"config":{...},"link":"v=1&..."}.
+std::string estimate(const std::string& request);
+
+/// A link -> {"ok":true,"config":{...},"link":"canonical"}; if broken also "issues", and config holds the rest.
+std::string read_link(const std::string& link);
+
+/// A configuration as JSON -> {"ok":true,"link":"v=1&..."}.
+std::string write_link(const std::string& json);
+
+/// All presets and all fields: what the page builds its controls from.
+std::string presets();
+
+std::string version();
+
+}  // namespace trainmem

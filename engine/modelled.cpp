@@ -1,0 +1,88 @@
+#include "engine/modelled.h"
+
+#include <string>
+
+#include "engine/config_words.h"
+
+namespace trainmem {
+namespace {
+
+struct Missing {
+  const char* path;
+  const char* what;  ///< subject and verb of the sentence
+  const char* hint;
+  bool (*asked)(const Config&);
+};
+
+constexpr const char* full_tuning = "Set it to its default: full fine-tuning is modelled.";
+constexpr const char* other_sharding = "Set it to 1; tensor, pipeline and data parallelism are modelled.";
+constexpr const char* dense_model = "Choose a dense model.";
+
+/// One line for each missing feature.
+constexpr Missing all_missing[] = {
+    {"/model/experts/num_experts", "Mixture of experts is", dense_model,
+     [](const Config& c) { return c.model.experts.num_experts > 0; }},
+    {"/model/latent_attention/kv_lora_rank", "Multi-head latent attention is", dense_model,
+     [](const Config& c) { return c.model.latent_attention.kv_lora_rank > 0; }},
+    {"/model/num_nextn_predict_layers", "Multi-token prediction is", "Set it to 0.",
+     [](const Config& c) { return c.model.num_nextn_predict_layers > 0; }},
+    {"/model/linear_attention_every", "Linear attention is", dense_model,
+     [](const Config& c) { return c.model.linear_attention_every > 0; }},
+    {"/recipe/lora/rank", "LoRA is", full_tuning, [](const Config& c) { return c.recipe.lora.rank > 0; }},
+    {"/recipe/quantization", "Training on quantised weights is", full_tuning,
+     [](const Config& c) { return c.recipe.quantization != Quantization::none; }},
+    {"/recipe/context_parallel", "Context parallelism is", other_sharding,
+     [](const Config& c) { return c.recipe.context_parallel > 1; }},
+    {"/recipe/expert_parallel", "Expert parallelism is", other_sharding,
+     [](const Config& c) { return c.recipe.expert_parallel > 1; }},
+    {"/recipe/expert_tensor_parallel", "Expert tensor parallelism is", other_sharding,
+     [](const Config& c) { return c.recipe.expert_tensor_parallel > 1; }},
+    {"/recipe/precision", "fp8 is", "Choose a bf16 or fp16 precision.",
+     [](const Config& c) { return c.recipe.precision == Precision::fp8; }},
+    {"/recipe/offload_optimizer", "Offload is", "Set it to false.",
+     [](const Config& c) { return c.recipe.offload_optimizer; }},
+    {"/recipe/offload_parameters", "Offload is", "Set it to false.",
+     [](const Config& c) { return c.recipe.offload_parameters; }},
+    {"/recipe/offload_checkpoints", "Offload is", "Set it to false.",
+     [](const Config& c) { return c.recipe.offload_checkpoints; }},
+    {"/recipe/pipeline_schedule", "This pipeline schedule is", "Choose 1f1b.",
+     [](const Config& c) {
+       return c.recipe.pipeline_parallel > 1 &&
+              c.recipe.pipeline_schedule != PipelineSchedule::one_forward_one_backward;
+     }},
+    {"/recipe/compile_blocks", "torch.compile of blocks is", "Set it to false.",
+     [](const Config& c) { return c.recipe.compile_blocks; }},
+    {"/recipe/compile_loss", "torch.compile of the loss is", "Set it to false.",
+     [](const Config& c) { return c.recipe.compile_loss; }},
+    {"/recipe/loss", "A compiled loss is", "Choose full.",
+     [](const Config& c) { return c.recipe.loss == Loss::compiled; }},
+    {"/recipe/optimizer_implementation", "A step inside backward is", "Choose for_loop, foreach or fused.",
+     [](const Config& c) { return c.recipe.optimizer_implementation == OptimizerImplementation::in_backward; }},
+    {"/recipe/recomputation", "Recomputation of every k-th layer is", "Choose none, selective_attention or full.",
+     [](const Config& c) { return c.recipe.recomputation == Recomputation::every_k; }},
+    {"/recipe/recomputation", "Recomputation chosen by operations is", "Choose none, selective_attention or full.",
+     [](const Config& c) { return c.recipe.recomputation == Recomputation::selective_operations; }},
+    {"/recipe/optimizer", "This optimizer is", "Choose adamw, sgd or sgd_momentum.",
+     [](const Config& c) {
+       switch (c.recipe.optimizer) {
+         case Optimizer::adamw:
+         case Optimizer::adamw_amsgrad:
+         case Optimizer::sgd:
+         case Optimizer::sgd_momentum:
+         case Optimizer::none: return false;
+         default: return true;
+       }
+     }},
+};
+
+}  // namespace
+
+void report_not_modelled(const Config& config, Issues& issues) {
+  for (const Missing& missing : all_missing) {
+    if (!missing.asked(config)) continue;
+    issues.push_back(
+        {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
+  }
+}
+
+}  // namespace trainmem

@@ -1,0 +1,13 @@
+// What a configuration can ask for that this version does not model. Such a configuration gets an issue, never a
+// number.
+#pragma once
+
+#include "engine/config.h"
+#include "engine/issue.h"
+
+namespace trainmem {
+
+/// Appends one not_yet_modelled issue for everything that is asked for. Building a feature removes its line.
+void report_not_modelled(const Config& config, Issues& issues);
+
+}  // namespace trainmem
