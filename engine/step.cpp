@@ -43,20 +43,25 @@ class Training {
  private:
   void micro_batches(transformers::CausalModel& model, std::int32_t step) {
     const std::int64_t count = config_.recipe.gradient_accumulation_steps;
+    Tensor ids;
+    Tensor labels;
     // The first micro-batch makes the gradients; the others add to them, each as the second one does.
     const std::int64_t run = options_.fold && count > 2 ? 2 : count;
     for (std::int64_t i = 1; i <= run; ++i) {
       const Repeat repeat(options_.fold && i == 2 ? Size(count) - Size(1) : Size(1));
       std::string name = "step " + std::to_string(step);
       if (count > 1) name += " micro-batch " + std::to_string(i);
-      micro_batch(model, step, name, count);
+      micro_batch(model, step, name, ids, labels);
     }
   }
 
-  void micro_batch(transformers::CausalModel& model, std::int32_t step, const std::string& name, std::int64_t count) {
+  void micro_batch(transformers::CausalModel& model, std::int32_t step, const std::string& name, Tensor& ids,
+                   Tensor& labels) {
     run_.begin_phase(step, Phase::forward, name + " forward");
-    const Tensor ids = make_tokens(config_.recipe, "token ids");
-    const Tensor labels = make_tokens(config_.recipe, "labels");
+    ids.reset();
+    labels.reset();
+    ids = make_tokens(config_.recipe, "token ids");
+    labels = make_tokens(config_.recipe, "labels");
     Tensor logits;
     Tensor loss;
     {
@@ -64,13 +69,10 @@ class Training {
       loss = model.forward(ids, labels, logits);
     }
     if (config_.recipe.training_loop == TrainingLoop::trainer) logits.reset();
+    Tensor mean;  // of the loss over the micro-batches
+    if (config_.recipe.gradient_accumulation_steps > 1) mean = scalar_operation(loss);
     run_.begin_phase(step, Phase::backward, name + " backward");
-    if (count > 1) {
-      const Tensor mean = scalar_operation(loss);
-      run_backward(mean);
-    } else {
-      run_backward(loss);
-    }
+    run_backward(mean.defined() ? mean : loss);
   }
 
   const Config& config_;

@@ -99,7 +99,8 @@ class Llama : public Architecture {
       const Place place("embedding");
       state.hidden = embedding(embedding_, ids);
     }
-    state.held = {state.hidden, position_ids(ids.size(1))};
+    state.inputs.positions = position_ids(ids.size(1));
+    state.held = {state.hidden};
     state.inputs.attention = attention;
     state.inputs.mask = causal_mask(ids.size(0), ids.size(1), state.hidden.dtype(), attention, false);
     std::tie(state.inputs.cos, state.inputs.sin) = rotary_->tables(ids.size(1), state.hidden.dtype());

@@ -23,6 +23,7 @@ struct BlockInputs {
   Tensor local_cos;     ///< Gemma 3: tables of the sliding layers
   Tensor local_sin;
   Tensor alibi;
+  Tensor positions;     ///< unused by the blocks, but an argument that recomputation keeps
 };
 
 /// One transformer layer.

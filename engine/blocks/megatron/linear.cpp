@@ -1,0 +1,74 @@
+// Linear layers that tensor parallelism divides.
+#include "engine/blocks/megatron/operations.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem::megatron {
+
+namespace {
+
+constexpr Rule column_rule{"column-parallel linear",
+                           "input of a column-parallel linear layer: the gradient of its weight needs it",
+                           "Megatron-Core tensor_parallel/layers.py: LinearWithGradAccumulationAndAsyncCommunication"};
+constexpr Rule row_rule{"row-parallel linear",
+                        "input of a row-parallel linear layer: the gradient of its weight needs it",
+                        "Megatron-Core tensor_parallel/layers.py: RowParallelLinear"};
+constexpr Rule gather_rule{"all-gather of the sequence", "",
+                           "Megatron-Core tensor_parallel/mappings.py: _gather_along_first_dim"};
+constexpr Rule scatter_rule{"reduce-scatter of the sequence", "",
+                            "Megatron-Core tensor_parallel/mappings.py: _reduce_scatter_along_first_dim"};
+
+/// All rows of x. Nothing is allocated where the global memory buffer takes them.
+Tensor gather(const Tensor& x, const SequenceLayout& layout) {
+  if (!layout.sequence_parallel || layout.gather_buffer) return {};
+  const Set<Component> component(active_run().component, Component::communication);
+  return allocate({layout.sequence, x.size(1), x.size(2)}, x.dtype(), {&gather_rule, "gathered sequence"});
+}
+
+/// This rank's rows of the sum over all ranks; without sequence parallelism the sum is taken in place.
+Tensor reduce_scatter(Tensor full, const SequenceLayout& layout) {
+  if (!layout.sequence_parallel) return full;
+  return allocate({layout.local, full.size(1), full.size(2)}, full.dtype(), {&scatter_rule});
+}
+
+}  // namespace
+
+Tensor column_linear(Tensor argument, const ParallelLinear& layer, const SequenceLayout& layout, const char* role) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(column_rule, {&x, &layer.bias});
+  keep(node, x);
+  const Tensor gathered = gather(x, layout);
+  Tensor result = allocate({layout.sequence, x.size(1), layer.out}, x.dtype(), {&column_rule, role});
+  if (node)
+    node->backward = [layout, in = layer.in, out = layer.out](Backward& b) {
+      const Tensor kept = b.kept(0);
+      const Tensor all_rows = gather(kept, layout);
+      const DType dtype = b.gradient().dtype();
+      Tensor input_gradient = allocate({layout.sequence, kept.size(1), in}, dtype, {&column_rule, "input gradient"});
+      Tensor scattered = reduce_scatter(input_gradient, layout);
+      if (b.wants(1)) b.give(1, allocate({out}, dtype, {&column_rule, "bias gradient"}));
+      b.give(0, std::move(scattered));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor row_linear(Tensor argument, const ParallelLinear& layer, const SequenceLayout& layout, const char* role) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(row_rule, {&x});
+  keep(node, x);
+  Tensor result;
+  {
+    Tensor partial = allocate({layout.sequence, x.size(1), layer.out}, x.dtype(), {&row_rule, role});
+    result = reduce_scatter(std::move(partial), layout);
+  }
+  if (node)
+    node->backward = [layout, in = layer.in](Backward& b) {
+      const Tensor kept = b.kept(0);
+      const Tensor all_rows = gather(b.gradient(), layout);
+      b.give(0, allocate({layout.sequence, kept.size(1), in}, b.gradient().dtype(), {&row_rule, "input gradient"}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+}  // namespace trainmem::megatron

@@ -1,0 +1,65 @@
+// The operations that Megatron-Core adds to PyTorch's: its autograd functions, each with what it keeps.
+//
+// Tensors are (s, b, h): sequence first. With sequence parallelism a rank holds s / t rows between the linear
+// layers; what a linear layer gathers is not kept but gathered again in backward. Weight gradients of linear
+// layers are added to the main gradients by the matrix product itself and take no memory of their own.
+// Source: NVIDIA/Megatron-LM megatron/core, commit d98e8a64, and Transformer Engine's modules that it calls.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "engine/tensor/ops.h"
+
+namespace trainmem::megatron {
+
+/// How a rank holds the sequence.
+struct SequenceLayout {
+  Size sequence;                   ///< rows of a whole sequence
+  Size local;                      ///< rows between the linear layers: sequence / t with sequence parallelism
+  bool sequence_parallel = false;  ///< and t > 1
+  bool gather_buffer = false;      ///< linear layers gather into the global memory buffer (Megatron's own, without TE)
+};
+
+/// A weight that tensor parallelism divides, and a bias that may be absent. The gradient of the weight never
+/// exists as a tensor.
+struct ParallelLinear {
+  Size in;
+  Size out;     ///< of this rank
+  Tensor bias;  ///< undefined: none
+};
+
+/// Gathers the sequence if it is divided, then multiplies: (s, b, out). Keeps its input as it came.
+Tensor column_linear(Tensor x, const ParallelLinear& layer, const SequenceLayout& layout, const char* role);
+/// Multiplies, then adds up over the ranks: (s or s / t, b, out). The bias is added later, by bias_dropout_add.
+Tensor row_linear(Tensor x, const ParallelLinear& layer, const SequenceLayout& layout, const char* role);
+
+/// gelu(x + bias) in one kernel.
+Tensor bias_gelu(Tensor x, const Tensor& bias);
+/// silu(left half of x + bias) * right half in one kernel.
+Tensor bias_swiglu(Tensor x, const Tensor& bias);
+/// residual + dropout(x + bias) in one kernel.
+Tensor bias_dropout_add(Tensor x, const Tensor& bias, Tensor residual, double probability);
+
+/// Scale, causal mask and softmax in one kernel, in the format of the scores. Backward is in place.
+Tensor scaled_masked_softmax(Tensor scores);
+/// Flash attention of (s, b, heads, d) tensors, as cuDNN and FlashAttention do it behind Transformer Engine.
+Tensor flash_attention(Tensor q, Tensor k, Tensor v);
+/// Rotary embedding in one kernel.
+Tensor fused_rope(Tensor x, const Tensor& frequencies);
+
+/// The rank's rows of the embedding table; (s or s / t, b, h).
+Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const SequenceLayout& layout, Size t);
+/// Loss of every token over logits that are divided by the vocabulary: (s, b).
+Tensor vocabulary_cross_entropy(Tensor logits, const Tensor& labels);
+/// The same in Transformer Engine's kernels: the gradient is written over the logits.
+Tensor fused_cross_entropy(Tensor logits, const Tensor& labels, Size t);
+/// Mean over the tokens that count.
+Tensor masked_mean(Tensor losses, const Tensor& loss_mask);
+
+/// Runs `forward` without autograd and keeps its inputs; backward runs it again. tensor_parallel/random.py:
+/// CheckpointFunction.
+using Forward = std::function<Tensor(const std::vector<Tensor>&)>;
+Tensor recompute(Forward forward, std::vector<Tensor> inputs);
+
+}  // namespace trainmem::megatron

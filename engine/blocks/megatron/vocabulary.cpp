@@ -1,0 +1,109 @@
+// Embedding and loss over a vocabulary that is divided among the tensor-parallel ranks.
+#include "engine/blocks/megatron/operations.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem::megatron {
+
+namespace {
+
+constexpr Rule embedding_rule{"vocabulary-parallel embedding", "token ids: the gradient of the table needs them",
+                              "Megatron-Core tensor_parallel/layers.py: VocabParallelEmbedding"};
+constexpr Rule entropy_rule{"vocabulary-parallel cross entropy", "softmax of the logits: the backward of the loss needs it",
+                            "Megatron-Core tensor_parallel/cross_entropy.py: _VocabParallelCrossEntropy"};
+constexpr Rule fused_rule{"fused cross entropy", "gradient of the logits, written over them in forward",
+                          "Transformer Engine pytorch/cross_entropy.py: CrossEntropyFunction"};
+constexpr Rule mean_rule{"mean of the loss", "which tokens count", "pretrain_gpt.py: loss_func"};
+
+}  // namespace
+
+Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const SequenceLayout& layout, Size t) {
+  const Ref<Node> node = begin_node(embedding_rule, {&weight});
+  const bool divided = t.value() > 1;
+  Tensor rows = ids;
+  if (divided) {  // ids of other ranks' rows point at row 0
+    rows = allocate(ids.shape(), DType::int64, {&embedding_rule, "masked token ids"});
+    keep(node, allocate(ids.shape(), DType::boolean, {&embedding_rule, "mask of other ranks' tokens"}));
+  }
+  keep(node, rows);
+  const Size h = weight.size(1);
+  const Size b = ids.size(0);
+  Tensor result = allocate({b, layout.sequence, h}, weight.dtype(), {&embedding_rule, "embedding"});
+  // (b, s, h) to (s, b, h) is a copy unless there is one sequence only.
+  const bool copies = b.value() > 1;
+  if (copies) result = allocate({layout.sequence, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
+  if (layout.sequence_parallel) result = allocate({layout.local, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
+  const Shape final_shape{layout.local, b, h};
+  if (!copies && !layout.sequence_parallel) result = alias(result, final_shape, contiguous_strides(final_shape));
+  result->is_view = false;
+  if (node)
+    node->backward = [layout, shape = weight.shape(), copies](Backward& b) {
+      const Tensor gradient = b.take_gradient();
+      Tensor all_rows = gradient;
+      if (layout.sequence_parallel)
+        all_rows = allocate({layout.sequence, gradient.size(1), gradient.size(2)}, gradient.dtype(), {&embedding_rule});
+      if (copies) all_rows = allocate(all_rows.shape(), gradient.dtype(), {&embedding_rule});
+      b.give(0, allocate(shape, gradient.dtype(), {&embedding_rule, "weight gradient"}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor vocabulary_cross_entropy(Tensor argument, const Tensor& labels) {
+  const Tensor logits = std::move(argument);
+  const Ref<Node> node = begin_node(entropy_rule, {&logits});
+  const Shape tokens{logits.size(0), logits.size(1)};
+  // From here on in place: minus maximum, exp, divided by the sum.
+  const Tensor softmax = logits.dtype() == DType::float32
+                             ? detach(logits)
+                             : allocate(logits.shape(), DType::float32, {&entropy_rule, "softmax of the logits"});
+  const Tensor maximum = allocate(tokens, DType::float32, {&entropy_rule});
+  const Tensor mask = allocate(tokens, DType::boolean, {&entropy_rule, "mask of other ranks' targets"});
+  const Tensor targets = allocate(tokens, DType::int64, {&entropy_rule, "masked targets"});
+  const Tensor predicted = allocate(tokens, DType::float32, {&entropy_rule});
+  const Tensor sums = allocate(tokens, DType::float32, {&entropy_rule});
+  Tensor loss = allocate(tokens, DType::float32, {&entropy_rule, "loss of each token"});
+  keep(node, softmax);
+  keep(node, mask);
+  keep(node, targets);
+  (void)labels;
+  if (node)
+    node->backward = [](Backward& b) {
+      const Tensor mask_kept = b.kept(1);
+      const Tensor targets_kept = b.kept(2);
+      const Tensor update = allocate(mask_kept.shape(), DType::float32, {&entropy_rule});
+      b.give(0, b.kept(0));  // the gradient is written over the softmax
+    };
+  finish_node(node, loss);
+  return loss;
+}
+
+Tensor fused_cross_entropy(Tensor argument, const Tensor& labels, Size t) {
+  const Tensor logits = std::move(argument);
+  const Ref<Node> node = begin_node(fused_rule, {&logits});
+  const Size n = logits.size(0) * logits.size(1);
+  Tensor loss = allocate({logits.size(0), logits.size(1)}, DType::float32, {&fused_rule, "loss of each token"});
+  const Tensor statistics = allocate({n, 3}, DType::float32, {&fused_rule});
+  const Tensor gathered = allocate({n, 3, t}, DType::float32, {&fused_rule});
+  keep(node, logits);
+  (void)labels;
+  if (node) node->backward = [](Backward& b) { b.give(0, b.kept(0)); };
+  finish_node(node, loss);
+  return loss;
+}
+
+Tensor masked_mean(Tensor argument, const Tensor& loss_mask) {
+  const Tensor losses = std::move(argument);
+  const Ref<Node> node = begin_node(mean_rule, {&losses});
+  keep(node, loss_mask);
+  { const Tensor masked = allocate(losses.shape(), DType::float32, {&mean_rule}); }
+  Tensor loss = allocate({}, DType::float32, {&mean_rule, "loss"});
+  if (node)
+    node->backward = [shape = losses.shape()](Backward& b) {
+      const Tensor mask = b.kept(0);
+      b.give(0, allocate(shape, DType::float32, {&mean_rule}));
+    };
+  finish_node(node, loss);
+  return loss;
+}
+
+}  // namespace trainmem::megatron
