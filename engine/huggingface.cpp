@@ -59,6 +59,7 @@ constexpr ActivationName activation_names[] = {
     {"relu", Activation::relu},
     {"relu2", Activation::relu2},
     {"gelu_pytorch_tanh", Activation::gelu_pytorch_tanh},
+    {"gelu_fast", Activation::gelu_fast},
 };
 
 void not_modelled(Issues& issues, std::string path, std::string message) {

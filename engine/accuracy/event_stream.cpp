@@ -33,6 +33,9 @@ EventStream read_event_stream(const std::string& path) {
     }
     std::sort(stream.recording.phases.begin(), stream.recording.phases.end(),
               [](const PhaseMark& left, const PhaseMark& right) { return left.first_event < right.first_event; });
+    if (stream.recording.phases.empty() || stream.recording.phases.front().first_event > 0) {
+      stream.recording.phases.insert(stream.recording.phases.begin(), {0, 0, Phase::initialise, "init"});
+    }
     stream.peak_allocated = json.at("peak_allocated_bytes").get<Bytes>();
     stream.peak_reserved = json.at("peak_reserved_bytes").at("default").get<Bytes>();
     stream.peak_reserved_expandable = json.at("peak_reserved_bytes").at("expandable_segments").get<Bytes>();

@@ -1,0 +1,147 @@
+// A shortest edit script (Myers 1986) over the events of each phase: an event is its size with the sign of
+// allocation or free. Storages of no bytes are left out on both sides.
+#include "engine/accuracy/compare_events.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/tensor/tensor.h"
+
+namespace trainmem {
+namespace {
+
+struct Step {
+  Bytes bytes = 0;        // negative: a free
+  std::size_t event = 0;  // index into the recording
+};
+
+std::size_t storage_of(std::int32_t event) { return static_cast<std::size_t>((event > 0 ? event : -event) - 1); }
+
+std::vector<Step> steps(const Recording& recording, std::size_t phase) {
+  const std::size_t begin = recording.phases[phase].first_event;
+  const std::size_t end =
+      phase + 1 < recording.phases.size() ? recording.phases[phase + 1].first_event : recording.events.size();
+  std::vector<Step> result;
+  for (std::size_t index = begin; index < end; ++index) {
+    const Bytes bytes = recording.storages[storage_of(recording.events[index])].bytes;
+    if (bytes != 0) result.push_back({recording.events[index] > 0 ? bytes : -bytes, index});
+  }
+  return result;
+}
+
+struct Edit {
+  char kind;  // '-' recorded alone, '+' ours alone, ' ' both
+  std::size_t recorded;
+  std::size_t ours;
+};
+
+// Myers' greedy algorithm; gives up (empty) beyond `max_edits`.
+std::vector<Edit> shortest_edits(const std::vector<Step>& a, const std::vector<Step>& b, int max_edits) {
+  const int n = static_cast<int>(a.size());
+  const int m = static_cast<int>(b.size());
+  const auto at = [](const std::vector<Step>& list, int index) { return list[static_cast<std::size_t>(index)].bytes; };
+  std::vector<std::vector<int>> history;
+  std::vector<int> furthest(static_cast<std::size_t>(2 * max_edits + 3), 0);
+  const auto slot = [&](int diagonal) -> std::size_t { return static_cast<std::size_t>(diagonal + max_edits + 1); };
+  const auto from_above = [&](const std::vector<int>& f, int d, int diagonal) {
+    return diagonal == -d || (diagonal != d && f[slot(diagonal - 1)] < f[slot(diagonal + 1)]);
+  };
+  int reached = -1;
+  for (int d = 0; d <= max_edits && reached < 0; ++d) {
+    history.push_back(furthest);
+    for (int diagonal = -d; diagonal <= d; diagonal += 2) {
+      int x = from_above(furthest, d, diagonal) ? furthest[slot(diagonal + 1)] : furthest[slot(diagonal - 1)] + 1;
+      while (x < n && x - diagonal < m && at(a, x) == at(b, x - diagonal)) ++x;
+      furthest[slot(diagonal)] = x;
+      if (x >= n && x - diagonal >= m) {
+        reached = d;
+        break;
+      }
+    }
+  }
+  std::vector<Edit> edits;
+  if (reached < 0) return edits;
+  int x = n;
+  int y = m;
+  for (int d = reached; d > 0; --d) {
+    const auto& before = history[static_cast<std::size_t>(d)];
+    const int diagonal = x - y;
+    const bool insertion = from_above(before, d, diagonal);
+    const int previous = insertion ? diagonal + 1 : diagonal - 1;
+    const int start = before[slot(previous)];
+    const int after = insertion ? start : start + 1;
+    for (; x > after; --x, --y)
+      edits.push_back({' ', static_cast<std::size_t>(x - 1), static_cast<std::size_t>(y - 1)});
+    x = start;
+    y = start - previous;
+    edits.push_back({insertion ? '+' : '-', static_cast<std::size_t>(x), static_cast<std::size_t>(y)});
+  }
+  for (; x > 0; --x, --y) edits.push_back({' ', static_cast<std::size_t>(x - 1), static_cast<std::size_t>(y - 1)});
+  std::reverse(edits.begin(), edits.end());
+  return edits;
+}
+
+std::string number(Bytes bytes) { return std::to_string(bytes); }
+
+std::string recorded_text(const Step& step) {
+  return (step.bytes > 0 ? "allocates " : "frees ") + number(step.bytes > 0 ? step.bytes : -step.bytes);
+}
+
+}  // namespace
+
+std::string event_text(const Recording& recording, std::size_t event) {
+  const std::int32_t what = recording.events[event];
+  const StorageRecord& storage = recording.storages[storage_of(what)];
+  std::string text = (what > 0 ? "allocates " : "frees ") + number(storage.bytes);
+  text += "  " + (storage.place < recording.places.size() ? recording.places[storage.place] : std::string());
+  if (storage.made_by != nullptr) text += std::string(": ") + storage.made_by->name;
+  if (storage.role != nullptr) text += std::string(" '") + storage.role + "'";
+  text += " ";
+  for (int i = 0; i < storage.rank; ++i) {
+    text += (i == 0 ? "" : "x") + std::to_string(storage.shape[static_cast<std::size_t>(i)]);
+  }
+  text += std::string(" ") + name(storage.dtype);
+  if (storage.layer >= 0) text += " (layer " + std::to_string(storage.layer) + ")";
+  return text;
+}
+
+std::string compare_events(const Recording& recorded, const Recording& ours, int limit) {
+  constexpr int max_edits = 3000;
+  std::string report;
+  int differences = 0;
+  for (std::size_t phase = 0; phase < recorded.phases.size(); ++phase) {
+    const std::string& name = recorded.phases[phase].name;
+    if (name == "end") break;
+    std::size_t other = 0;
+    while (other < ours.phases.size() && ours.phases[other].name != name) ++other;
+    if (other == ours.phases.size()) {
+      report += name + ": not among our phases\n";
+      continue;
+    }
+    const std::vector<Step> theirs = steps(recorded, phase);
+    const std::vector<Step> mine = steps(ours, other);
+    const std::vector<Edit> edits = shortest_edits(theirs, mine, max_edits);
+    const auto changes = std::count_if(edits.begin(), edits.end(), [](const Edit& edit) { return edit.kind != ' '; });
+    report += name + ": " + number(static_cast<Bytes>(theirs.size())) + " events recorded, " +
+              number(static_cast<Bytes>(mine.size())) + " ours, ";
+    report += edits.empty() && !theirs.empty() ? "too different to align\n" : number(changes) + " differ\n";
+    std::size_t shown_until = 0;
+    for (std::size_t index = 0; index < edits.size() && differences < limit; ++index) {
+      if (edits[index].kind == ' ') continue;
+      const std::size_t begin = std::max(shown_until, index < 3 ? 0 : index - 3);
+      if (begin > shown_until) report += "    ...\n";
+      for (std::size_t line = begin; line < std::min(edits.size(), index + 3); ++line) {
+        const Edit& edit = edits[line];
+        if (line > index && edit.kind != ' ') break;
+        report += std::string("  ") + edit.kind + " " +
+                  (edit.kind == '-' ? recorded_text(theirs[edit.recorded]) : event_text(ours, mine[edit.ours].event)) +
+                  "\n";
+        shown_until = line + 1;
+      }
+      ++differences;
+    }
+  }
+  return report;
+}
+
+}  // namespace trainmem

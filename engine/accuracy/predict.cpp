@@ -1,0 +1,63 @@
+#include "engine/accuracy/predict.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/step.h"
+#include "engine/tensor/tensor.h"
+#include "engine/validate.h"
+
+namespace trainmem {
+
+bool is_kernel_scratch(const StorageRecord& storage) {
+  return storage.role != nullptr && std::strstr(storage.role, "(scratch)") != nullptr;
+}
+
+std::vector<PredictedPhase> phases_of(const Recording& recording) {
+  std::vector<PredictedPhase> phases;
+  Bytes allocated = 0;
+  Bytes scratch = 0;
+  std::size_t event = 0;
+  for (std::size_t index = 0; index < recording.phases.size(); ++index) {
+    const bool last = index + 1 == recording.phases.size();
+    const std::size_t end = last ? recording.events.size() : recording.phases[index + 1].first_event;
+    PredictedPhase phase;
+    phase.name = recording.phases[index].name;
+    phase.peak = allocated;
+    phase.peak_without_scratch = allocated - scratch;
+    phase.peak_event = event;
+    for (; event < end; ++event) {
+      const std::int32_t what = recording.events[event];
+      const StorageRecord& storage = recording.storages[static_cast<std::size_t>((what > 0 ? what : -what) - 1)];
+      const Bytes change = what > 0 ? storage.bytes : -storage.bytes;
+      allocated += change;
+      if (is_kernel_scratch(storage)) scratch += change;
+      phase.peak = std::max(phase.peak, allocated);
+      if (allocated - scratch > phase.peak_without_scratch) {
+        phase.peak_without_scratch = allocated - scratch;
+        phase.peak_event = event;
+      }
+    }
+    phase.end = allocated;
+    phases.push_back(phase);
+  }
+  return phases;
+}
+
+Prediction predict(const Config& config, int steps) {
+  Prediction prediction;
+  for (const Issue& issue : validate(config)) {
+    if (!prediction.refused.empty()) prediction.refused += " ";
+    prediction.refused += issue.path + ": " + issue.message;
+  }
+  if (!prediction.refused.empty()) return prediction;
+  StepOptions options;
+  options.steps = steps;
+  prediction.recording = run_training(config, options);
+  prediction.phases = phases_of(prediction.recording);
+  prediction.by_default = replay(prediction.recording, {.expandable_segments = false});
+  prediction.expandable_segments = replay(prediction.recording, {.expandable_segments = true});
+  return prediction;
+}
+
+}  // namespace trainmem

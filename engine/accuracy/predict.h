@@ -1,0 +1,38 @@
+// The engine's answer to a recorded case: the same steps run, and measured phase by phase.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/allocator.h"
+#include "engine/config.h"
+#include "engine/tape.h"
+
+namespace trainmem {
+
+struct PredictedPhase {
+  std::string name;
+  Bytes peak = 0;
+  Bytes end = 0;
+  Bytes peak_without_scratch = 0;  ///< leaving out what kernels allocate inside
+  std::size_t peak_event = 0;      ///< the event that reaches that
+};
+
+struct Prediction {
+  std::string refused;  ///< why the engine gives no answer; empty: it does
+  Recording recording;
+  std::vector<PredictedPhase> phases;
+  Replay by_default;
+  Replay expandable_segments;
+};
+
+/// Runs `steps` steps of the configuration.
+Prediction predict(const Config& config, int steps);
+
+/// Peak and end of every phase of a recording.
+std::vector<PredictedPhase> phases_of(const Recording& recording);
+
+/// Memory that a kernel takes for itself while it runs: flash attention's backward.
+bool is_kernel_scratch(const StorageRecord& storage);
+
+}  // namespace trainmem
