@@ -206,7 +206,11 @@ void check_model(const Checked& preset, Totals& totals, std::string& table) {
   std::string line;
   pad(line, 24, preset.file.name.substr(0, preset.file.name.size() - 5), false);
   pad(line, 18, grouped(own), true);
-  pad(line, 20, exact != nullptr && exact->kind == JsonKind::integer ? text->text : text->text.substr(0, 18), true);
+  pad(line, 20,
+      exact != nullptr && exact->kind == JsonKind::integer
+          ? text->text
+          : text->text.substr(0, std::min<std::size_t>(text->text.find(" ("), 18)),
+      true);
   table += line + "  " + verdict + "\n";
 }
 
