@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/blocks/transformers/model.h"
 #include "engine/step.h"
 #include "engine/tensor/tensor.h"
 #include "engine/validate.h"
@@ -49,6 +50,10 @@ Prediction predict(const Config& config, int steps) {
   for (const Issue& issue : validate(config)) {
     if (!prediction.refused.empty()) prediction.refused += " ";
     prediction.refused += issue.path + ": " + issue.message;
+  }
+  if (prediction.refused.empty() &&
+      transformers::make_architecture(config.model, formats(config.recipe).weights) == nullptr) {
+    prediction.refused = "/model/model_type: '" + config.model.model_type + "' has no forward yet.";
   }
   if (!prediction.refused.empty()) return prediction;
   StepOptions options;
