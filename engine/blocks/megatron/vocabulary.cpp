@@ -36,13 +36,13 @@ Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const Seque
   if (!copies && !layout.sequence_parallel) result = alias(result, final_shape, contiguous_strides(final_shape));
   result->is_view = false;
   if (node)
-    node->backward = [layout, shape = weight.shape(), copies](Backward& b) {
-      const Tensor gradient = b.take_gradient();
+    node->backward = [layout, shape = weight.shape(), copies](Backward& backward) {
+      const Tensor gradient = backward.take_gradient();
       Tensor all_rows = gradient;
       if (layout.sequence_parallel)
         all_rows = allocate({layout.sequence, gradient.size(1), gradient.size(2)}, gradient.dtype(), {&embedding_rule});
       if (copies) all_rows = allocate(all_rows.shape(), gradient.dtype(), {&embedding_rule});
-      b.give(0, allocate(shape, gradient.dtype(), {&embedding_rule, "weight gradient"}));
+      backward.give(0, allocate(shape, gradient.dtype(), {&embedding_rule, "weight gradient"}));
     };
   finish_node(node, result);
   return result;
