@@ -1,6 +1,7 @@
 #include "engine/answer.h"
 
 #include "engine/json_io.h"
+#include "engine/json_writer.h"
 #include "engine/link.h"
 #include "engine/validate.h"
 
@@ -47,6 +48,27 @@ Answer answer_request(std::string_view text) {
                              "Give smaller sizes, or divide the model over more GPUs."});
   }
   return answer;
+}
+
+std::string write_answer(const Answer& answer) {
+  if (!answer.issues.empty()) return write_refusal(answer.issues);
+  JsonWriter out;
+  out.open_object();
+  out.key("ok").boolean(true);
+  out.key("result").raw(write_result(answer.result));
+  out.key("config").raw(write_config(answer.config));
+  out.key("link").text(format_link(answer.config));
+  out.close_object();
+  return out.take();
+}
+
+std::string write_refusal(const Issues& issues) {
+  JsonWriter out;
+  out.open_object();
+  out.key("ok").boolean(false);
+  out.key("issues").raw(write_issues(issues));
+  out.close_object();
+  return out.take();
 }
 
 }  // namespace trainmem

@@ -1,6 +1,7 @@
 // One request, from its text to its result: read, validate, estimate, check.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "engine/config.h"
@@ -17,5 +18,9 @@ struct Answer {
 
 /// The text is JSON if it begins with a brace, else a link.
 Answer answer_request(std::string_view text);
+
+/// {"ok":true,"result":{...},"config":{...},"link":"..."} or {"ok":false,"issues":[...]}.
+std::string write_answer(const Answer& answer);
+std::string write_refusal(const Issues& issues);
 
 }  // namespace trainmem

@@ -9,15 +9,6 @@
 namespace trainmem {
 namespace {
 
-std::string refusal(const Issues& issues) {
-  JsonWriter out;
-  out.open_object();
-  out.key("ok").boolean(false);
-  out.key("issues").raw(write_issues(issues));
-  out.close_object();
-  return out.take();
-}
-
 /// Runs one border function; whatever it throws becomes an issue.
 template <class Function>
 std::string guarded(Function function) {
@@ -25,7 +16,7 @@ std::string guarded(Function function) {
   try {
     return function();
   } catch (...) {
-    return refusal({{"internal", "", "The program failed on this input.", "Please report the input."}});
+    return write_refusal({{"internal", "", "The program failed on this input.", "Please report the input."}});
   }
 #else
   return function();
@@ -35,18 +26,7 @@ std::string guarded(Function function) {
 }  // namespace
 
 std::string estimate(const std::string& request) {
-  return guarded([&] {
-    const Answer answer = answer_request(request);
-    if (!answer.issues.empty()) return refusal(answer.issues);
-    JsonWriter out;
-    out.open_object();
-    out.key("ok").boolean(true);
-    out.key("result").raw(write_result(answer.result));
-    out.key("config").raw(write_config(answer.config));
-    out.key("link").text(format_link(answer.config));
-    out.close_object();
-    return out.take();
-  });
+  return guarded([&] { return write_answer(answer_request(request)); });
 }
 
 std::string read_link(const std::string& link) {
@@ -66,7 +46,7 @@ std::string read_link(const std::string& link) {
 std::string write_link(const std::string& json) {
   return guarded([&] {
     const ReadConfig read = read_config(json);
-    if (!read.issues.empty()) return refusal(read.issues);
+    if (!read.issues.empty()) return write_refusal(read.issues);
     JsonWriter out;
     out.open_object();
     out.key("ok").boolean(true);

@@ -24,21 +24,6 @@ bool stands_for_itself(char c) {
          c == '~' || c == ',';
 }
 
-std::string percent_encode(std::string_view text) {
-  constexpr const char* hex = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    if (stands_for_itself(c)) {
-      out += c;
-    } else {
-      out += '%';
-      out += hex[static_cast<unsigned char>(c) >> 4U];
-      out += hex[static_cast<unsigned char>(c) & 15U];
-    }
-  }
-  return out;
-}
-
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -136,8 +121,8 @@ void store(const Field& field, const std::string& value, const Store& to) {
       if (!is_number(value, false)) return to.wrong_type(field, found);
       return to.number(field, std::strtod(value.c_str(), nullptr));
     case FieldType::boolean:
-      if (value != "0" && value != "1") return to.wrong_type(field, found);
-      member.boolean() = value == "1";
+      if (value != "0" && value != "1" && value != "false" && value != "true") return to.wrong_type(field, found);
+      member.boolean() = value == "1" || value == "true";
       return;
     case FieldType::enumeration:
     case FieldType::text: return to.word(field, value);
@@ -201,24 +186,42 @@ const Part* find(const std::vector<Part>& parts, std::string_view key) {
 
 void report_unknown(const Part& part, Issues& issues) {
   std::vector<std::string_view> known = {"model", "gpu", "recipe"};
-  std::string same_name;
   for (const Field& field : config_fields()) {
     known.emplace_back(field.key);
-    if (field.name() == part.key) same_name = field.key;
+    known.emplace_back(field.name());
   }
-  std::string hint;
-  if (!same_name.empty()) {
-    hint = "Links call it " + in_quotes(same_name) + ".";
-  } else {
-    for (const std::string& near : nearest_words(known, part.key, 3)) {
-      hint += hint.empty() ? "Did you mean " + in_quotes(near) : " or " + in_quotes(near);
+  const auto key_of = [](const std::string& word) {
+    for (const Field& field : config_fields()) {
+      if (field.name() == word) return std::string(field.key);
     }
-    hint += hint.empty() ? "presets/README.md lists all keys." : "?";
+    return word;
+  };
+  std::string hint;
+  for (const std::string& near : nearest_words(known, part.key, 3)) {
+    const std::string suggestion = in_quotes(key_of(near));
+    if (hint.find(suggestion) != std::string::npos) continue;
+    hint += hint.empty() ? "Did you mean " + suggestion : " or " + suggestion;
   }
+  hint += hint.empty() ? "presets/README.md lists all keys." : "?";
   issues.push_back({"unknown_key", link_path(part.key), "Links have no part " + in_quotes(part.key) + ".", hint});
 }
 
 }  // namespace
+
+std::string percent_encode(std::string_view text) {
+  constexpr const char* hex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if (stands_for_itself(c)) {
+      out += c;
+    } else {
+      out += '%';
+      out += hex[static_cast<unsigned char>(c) >> 4U];
+      out += hex[static_cast<unsigned char>(c) & 15U];
+    }
+  }
+  return out;
+}
 
 std::string format_link(const Config& config) {
   const Config base = base_of(config);

@@ -22,4 +22,7 @@ std::string format_link(const Config& config);
 /// A whole address, a fragment or the bare text. Whatever can be read is applied; issues name all the rest.
 ReadConfig parse_link(std::string_view link);
 
+/// Everything but letters, digits and - . _ ~ , as %XX.
+std::string percent_encode(std::string_view text);
+
 }  // namespace trainmem

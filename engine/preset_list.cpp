@@ -3,6 +3,7 @@
 #include "engine/config_values.h"
 #include "engine/json_io_tree.h"
 #include "engine/json_writer.h"
+#include "engine/parameters.h"
 #include "engine/presets.h"
 
 namespace trainmem {
@@ -82,6 +83,11 @@ std::string write_preset_list() {
     write_text(tree, "name", out);
     write_text(tree, "family", out);
     write_text(tree, "model_type", out);
+    Config config;
+    Issues ignored;
+    apply_model_preset(preset.id, config, ignored);
+    out.key("parameters").integer(parameter_count(config.model));
+    out.key("active_parameters").integer(active_parameter_count(config.model));
     out.close_object();
   }
   out.close_array();

@@ -1,0 +1,71 @@
+#include "engine/command/arguments.h"
+
+#include <algorithm>
+
+#include "engine/config_fields.h"
+#include "engine/issue_text.h"
+
+namespace trainmem {
+namespace {
+
+constexpr const char* commands[] = {"estimate", "link", "presets", "validate-presets"};
+
+/// "recipe.tensor_parallel", "/recipe/tensor_parallel", "tensor_parallel" and "tp" are all the link's "tp".
+std::string link_key(std::string name) {
+  for (const Field& field : config_fields()) {
+    if (name == field.key || name == field.name()) return field.key;
+  }
+  std::replace(name.begin(), name.end(), '.', '/');
+  const Field* field = find_field_by_path(name.empty() || name[0] == '/' ? name : "/" + name);
+  return field == nullptr ? name.substr(name.rfind('/') + 1) : field->key;
+}
+
+}  // namespace
+
+Arguments parse_arguments(const std::vector<std::string>& words) {
+  Arguments out;
+  const auto problem = [&](const std::string& message) {
+    out.issues.push_back({"wrong_argument", "", message, "trainmem --help shows all arguments."});
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--json") {
+      out.json = true;
+    } else if (word == "--help" || word == "-h") {
+      out.help = true;
+    } else if (word == "--version") {
+      out.version = true;
+    } else if (word == "--model" || word == "--gpu" || word == "--recipe" || word == "--set") {
+      if (i + 1 == words.size()) {
+        problem(word + " needs a value.");
+        break;
+      }
+      const std::string& value = words[++i];
+      const std::size_t equals = value.find('=');
+      if (word != "--set") {
+        out.parts.emplace_back(word.substr(2), value);
+      } else if (equals == std::string::npos) {
+        problem("--set " + in_quotes(value) + " has no =.");
+      } else {
+        out.parts.emplace_back(link_key(value.substr(0, equals)), value.substr(equals + 1));
+      }
+    } else if (word.size() > 1 && word[0] == '-') {
+      problem("There is no option " + in_quotes(word) + ".");
+    } else if (out.command.empty()) {
+      out.command = word;
+    } else {
+      out.words.push_back(word);
+    }
+  }
+  if (out.help || out.version) return out;
+  if (out.command.empty()) {
+    problem("There is no command.");
+  } else if (std::find(std::begin(commands), std::end(commands), out.command) == std::end(commands)) {
+    problem("There is no command " + in_quotes(out.command) + ".");
+  }
+  if (out.words.size() > 1) problem("There is more than one file or link.");
+  if (!out.parts.empty() && !out.words.empty()) problem("Give a file or link, or --model and --set, not both.");
+  return out;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,24 @@
+// The command line as data.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/issue.h"
+
+namespace trainmem {
+
+struct Arguments {
+  std::string command;
+  std::vector<std::string> words;  ///< what stands after the command, without options
+  bool json = false;
+  bool help = false;
+  bool version = false;
+  std::vector<std::pair<std::string, std::string>> parts;  ///< of --model, --gpu, --recipe, --set: link keys and values
+  Issues issues;
+};
+
+Arguments parse_arguments(const std::vector<std::string>& words);
+
+}  // namespace trainmem

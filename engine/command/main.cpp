@@ -1,0 +1,112 @@
+// The program `trainmem`. Exit status: 0 fits, 1 does not fit, 2 the input is wrong.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "engine/answer.h"
+#include "engine/border.h"
+#include "engine/command/arguments.h"
+#include "engine/command/files.h"
+#include "engine/command/table.h"
+#include "engine/json_io.h"
+#include "engine/link.h"
+#include "engine/validate_presets.h"
+
+namespace trainmem {
+namespace {
+
+constexpr const char* help =
+    "trainmem: where GPU memory goes while a language model is trained.\n"
+    "\n"
+    "  trainmem estimate [FILE|LINK|-] [--json]       memory of one training step\n"
+    "  trainmem estimate --model ID [--gpu ID] [--recipe ID] [--set FIELD=VALUE]... [--json]\n"
+    "  trainmem link [FILE|LINK|-] [--json]           the link of a configuration; --json: the configuration of a "
+    "link\n"
+    "  trainmem presets [models|gpus|recipes] [--json]\n"
+    "  trainmem validate-presets [FOLDER]             recompute all parameter counts of presets/\n"
+    "  trainmem --help | --version\n"
+    "\n"
+    "FILE holds a configuration as JSON, or a link; - or nothing reads it from standard input.\n"
+    "FIELD is a path such as recipe.tensor_parallel or the link's key, tp. presets/README.md lists all fields.\n"
+    "\n"
+    "Exit status: 0 fits, 1 does not fit, 2 the input is wrong.\n";
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+int report(const Issues& issues) {
+  for (const Issue& issue : issues) std::fputs(issue_line(issue).c_str(), stderr);
+  return 2;
+}
+
+int run_estimate(const Arguments& arguments) {
+  const Input input = read_input(arguments);
+  if (!input.issues.empty()) {
+    if (arguments.json) print(write_refusal(input.issues) + "\n");
+    return report(input.issues);
+  }
+  const Answer answer = answer_request(input.text);
+  if (arguments.json) print(write_answer(answer) + "\n");
+  if (!answer.issues.empty()) return report(answer.issues);
+  if (!arguments.json) print(result_table(answer.config, answer.result));
+  return answer.result.verdict.fit == Fit::does_not_fit ? 1 : 0;
+}
+
+int run_link(const Arguments& arguments) {
+  const Input input = read_input(arguments);
+  if (!input.issues.empty()) return report(input.issues);
+  const ReadConfig read = is_json(input.text) ? read_config(input.text) : parse_link(input.text);
+  if (!read.issues.empty()) return report(read.issues);
+  print((arguments.json ? write_config_differences(read.config) : format_link(read.config)) + "\n");
+  return 0;
+}
+
+int run_presets(const Arguments& arguments) {
+  if (arguments.json) {
+    print(presets() + "\n");
+    return 0;
+  }
+  const std::string kind = arguments.words.empty() ? "" : arguments.words[0];
+  const std::string table = preset_table(kind);
+  if (table.empty()) {
+    return report(
+        {{"unknown_word", "", "There are no presets of kind \"" + kind + "\".", "Say models, gpus or recipes."}});
+  }
+  print(table);
+  return 0;
+}
+
+int run_validate_presets(const Arguments& arguments) {
+  const std::string folder = arguments.words.empty() ? "presets" : arguments.words[0];
+  const std::vector<PresetFile> files = preset_files(folder);
+  if (files.empty()) {
+    return report({{"missing", "", "There are no presets in " + folder + ".",
+                    "Run it from the root of the checkout, or name the folder."}});
+  }
+  const PresetReport found = validate_presets(files);
+  print(found.table);
+  return found.issues.empty() ? 0 : report(found.issues);
+}
+
+int run(const std::vector<std::string>& words) {
+  const Arguments arguments = parse_arguments(words);
+  if (!arguments.issues.empty()) return report(arguments.issues);
+  if (arguments.help) {
+    print(help);
+    return 0;
+  }
+  if (arguments.version) {
+    print("trainmem " + version() + "\n");
+    return 0;
+  }
+  if (arguments.command == "estimate") return run_estimate(arguments);
+  if (arguments.command == "link") return run_link(arguments);
+  if (arguments.command == "presets") return run_presets(arguments);
+  if (arguments.command == "validate-presets") return run_validate_presets(arguments);
+  std::fputs(help, stderr);
+  return 2;
+}
+
+}  // namespace
+}  // namespace trainmem
+
+int main(int argc, char** argv) { return trainmem::run(std::vector<std::string>(argv + 1, argv + argc)); }

@@ -1,0 +1,19 @@
+// Small pieces of a text table: numbers, columns, bars.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/dtype.h"
+
+namespace trainmem {
+
+std::string grouped(std::int64_t value);  ///< 1,234,567
+std::string gibibytes(Bytes bytes);       ///< 1.15 GiB
+std::string left(const std::string& text, std::size_t width);
+std::string right(const std::string& text, std::size_t width);
+std::string fit(const std::string& text, std::size_t width);      ///< cut with "..." if it is wider
+std::string bar(Bytes part, Bytes whole, int width);              ///< number signs, to scale
+std::string wrapped(const std::string& text, std::size_t width);  ///< lines, the last one with its break
+
+}  // namespace trainmem
