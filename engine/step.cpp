@@ -66,7 +66,9 @@ class Training {
     Tensor loss;
     {
       const AutocastScope autocast(formats_.autocast == DType::automatic ? Autocast{} : Autocast{true, formats_.autocast});
-      loss = model.forward(ids, labels, logits);
+      logits = model.forward(ids);
+      run_.begin_phase(step, Phase::loss, name + " forward");
+      loss = model.loss(logits, labels);
     }
     if (config_.recipe.training_loop == TrainingLoop::trainer) logits.reset();
     Tensor mean;  // of the loss over the micro-batches

@@ -76,14 +76,17 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
   return architecture_->end(std::move(hidden));
 }
 
-Tensor CausalModel::forward(const Tensor& ids, const Tensor& labels, Tensor& logits) {
-  const Tensor hidden = hidden_states(ids);
-  {
-    const Place place("head", Component::logits_and_loss);
-    logits = architecture_->head(hidden);
-  }
+Tensor CausalModel::forward(const Tensor& ids) {
+  hidden_ = hidden_states(ids);
+  const Place place("head", Component::logits_and_loss);
+  return architecture_->head(hidden_);
+}
+
+Tensor CausalModel::loss(const Tensor& logits, const Tensor& labels) {
   const Place place("loss", Component::logits_and_loss);
-  return causal_loss(logits, labels);
+  Tensor result = causal_loss(logits, labels);
+  hidden_.reset();
+  return result;
 }
 
 }  // namespace trainmem::transformers

@@ -75,8 +75,10 @@ std::vector<LayerSlot> layer_slots(const Model& model, bool fold);
 class CausalModel {
  public:
   CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe);
-  /// Forward with labels. `logits` receives what the caller holds while backward runs.
-  Tensor forward(const Tensor& ids, const Tensor& labels, Tensor& logits);
+  /// Forward up to the logits.
+  Tensor forward(const Tensor& ids);
+  /// The loss of a forward; `logits` is what the caller holds.
+  Tensor loss(const Tensor& logits, const Tensor& labels);
 
  private:
   Tensor hidden_states(const Tensor& ids);
@@ -85,6 +87,7 @@ class CausalModel {
   std::vector<LayerSlot> slots_;
   std::vector<std::unique_ptr<Block>> blocks_;
   Recipe recipe_;
+  Tensor hidden_;  ///< local variable of the forward, alive until the loss is there
 };
 
 }  // namespace trainmem::transformers

@@ -1,0 +1,32 @@
+#include "engine/result.h"
+
+namespace trainmem {
+
+const char* name(Component component) {
+  switch (component) {
+    case Component::weights: return "weights";
+    case Component::master_weights: return "master_weights";
+    case Component::gradients: return "gradients";
+    case Component::optimizer_states: return "optimizer_states";
+    case Component::activations: return "activations";
+    case Component::logits_and_loss: return "logits_and_loss";
+    case Component::optimizer_temporaries: return "optimizer_temporaries";
+    case Component::gathered_parameters: return "gathered_parameters";
+    case Component::communication: return "communication";
+    case Component::workspace: return "workspace";
+  }
+  return "";
+}
+
+const char* name(Phase phase) {
+  switch (phase) {
+    case Phase::initialise: return "initialise";
+    case Phase::forward: return "forward";
+    case Phase::loss: return "loss";
+    case Phase::backward: return "backward";
+    case Phase::optimizer_step: return "optimizer_step";
+  }
+  return "";
+}
+
+}  // namespace trainmem
