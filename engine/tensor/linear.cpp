@@ -12,11 +12,35 @@ constexpr Rule bmm_rule{"bmm", "factor of a matrix product: the gradient of the 
                         "derivatives.yaml: bmm, baddbmm"};
 constexpr Rule bias_rule{"bias gradient", "", "derivatives.yaml: addmm (self)"};
 
+/// Formats under autocast are settled argument by argument, the last one first (autocast_mode.h: cached_cast in a
+/// call's arguments, as the compiler evaluates them).
+struct Factors {
+  Tensor x;
+  Tensor weight;
+  Tensor bias;
+};
+
+Factors linear_factors(Tensor x, const Tensor& weight, const Tensor& bias) {  // F.linear(x, weight, bias)
+  Factors factors;
+  factors.bias = autocast_low(bias);
+  factors.weight = autocast_low(weight);
+  factors.x = autocast_low(std::move(x));
+  return factors;
+}
+
+Factors addmm_factors(Tensor x, const Tensor& weight, const Tensor& bias) {  // torch.addmm(bias, x, weight)
+  Factors factors;
+  factors.weight = autocast_low(weight);
+  factors.x = autocast_low(std::move(x));
+  factors.bias = autocast_low(bias);
+  return factors;
+}
+
 /// x (..., in) times a weight that maps in to out; the weight itself is (out, in) or (in, out).
-Tensor product(Tensor argument, const Tensor& given_weight, const Tensor& given_bias, Size out, const char* role) {
-  const Tensor bias = autocast_low(given_bias);
-  const Tensor weight = autocast_low(given_weight);
-  Tensor x = autocast_low(std::move(argument));
+Tensor product(Factors factors, Size out, const char* role) {
+  const Tensor bias = std::move(factors.bias);
+  const Tensor weight = std::move(factors.weight);
+  Tensor x = std::move(factors.x);
   Shape shape = x.shape();
   shape[-1] = out;
   // A product of more than two dimensions is folded into rows; what cannot be viewed so is copied.
@@ -29,14 +53,19 @@ Tensor product(Tensor argument, const Tensor& given_weight, const Tensor& given_
   if (wants(node, 0)) keep(node, weight);
   Tensor result = allocate({x.size(0), out}, x.dtype(), {&linear_rule, role});
   if (node)
-    node->backward = [x_shape = x.shape(), weight_shape = weight.shape()](Backward& b) {
+    node->backward = [x_shape = x.shape(), weight_shape = weight.shape(), biased = bias.defined()](Backward& b) {
       const Tensor& gradient = b.gradient();
       int next = 0;
       const Tensor kept_x = b.wants(1) ? b.kept(next++) : Tensor();
       const Tensor kept_weight = b.wants(0) ? b.kept(next++) : Tensor();
-      if (b.wants(2)) b.give(2, allocate({gradient.size(1)}, gradient.dtype(), {&bias_rule}));
-      if (b.wants(1)) b.give(1, allocate(weight_shape, gradient.dtype(), {&linear_rule, "weight gradient"}));
+      const auto give_weight = [&] {
+        if (b.wants(1)) b.give(1, allocate(weight_shape, gradient.dtype(), {&linear_rule, "weight gradient"}));
+      };
+      // The generated backward goes by the arguments' names: mm (mat2, self), addmm (mat1, mat2, self).
+      if (!biased) give_weight();
       if (b.wants(0)) b.give(0, allocate(x_shape, gradient.dtype(), {&linear_rule}));
+      if (biased) give_weight();
+      if (b.wants(2)) b.give(2, allocate({gradient.size(1)}, gradient.dtype(), {&bias_rule}));
     };
   finish_node(node, result);
   x.reset();
@@ -46,16 +75,16 @@ Tensor product(Tensor argument, const Tensor& given_weight, const Tensor& given_
 }  // namespace
 
 Tensor linear(Tensor x, const Tensor& weight, const Tensor& bias, const char* role) {
-  return product(std::move(x), weight, bias, weight.size(0), role);
+  return product(linear_factors(std::move(x), weight, bias), weight.size(0), role);
 }
 
 Tensor conv1d(Tensor x, const Tensor& weight, const Tensor& bias, const char* role) {
-  return product(std::move(x), weight, bias, weight.size(1), role);
+  return product(addmm_factors(std::move(x), weight, bias), weight.size(1), role);
 }
 
 Tensor bmm(Tensor left, Tensor right, const char* role) {
-  const Tensor a = autocast_low(std::move(left));
   const Tensor b = autocast_low(std::move(right));
+  const Tensor a = autocast_low(std::move(left));
   const Ref<Node> node = begin_node(bmm_rule, {&a, &b});
   if (wants(node, 0)) keep(node, b);
   if (wants(node, 1)) keep(node, a);
@@ -79,8 +108,8 @@ Tensor baddbmm(Tensor input, Tensor left, Tensor right, const char* role) {
 }
 
 Tensor matmul(Tensor left, Tensor right, const char* role) {
-  Tensor a = autocast_low(std::move(left));
   Tensor b = autocast_low(std::move(right));
+  Tensor a = autocast_low(std::move(left));
   const Size batch = a.elements() / (a.size(-1) * a.size(-2));
   Shape shape = a.shape();
   shape[-1] = b.size(-1);
