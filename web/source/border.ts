@@ -1,0 +1,172 @@
+// The engine's answers as they cross the border. Names are those of engine/result.h and engine/config.h.
+
+export type Scalar = number | string | boolean;
+/** One section of a configuration: an optional preset and the fields that differ from it. */
+export type Section = { preset?: string; [field: string]: Scalar | Record<string, Scalar> | undefined };
+export type SectionName = 'model' | 'gpu' | 'recipe';
+/** What the reader chose: presets and differences only. */
+export type Config = { [name in SectionName]?: Section };
+/** Every field of every section, as the engine resolved it. */
+export type ResolvedConfig = { [name in SectionName]: Section };
+
+export interface Issue {
+  code: string;
+  path: string;
+  message: string;
+  hint: string;
+}
+
+export interface Range {
+  low: number;
+  expected: number;
+  high: number;
+}
+
+export type ComponentName =
+  | 'weights'
+  | 'master_weights'
+  | 'gradients'
+  | 'optimizer_states'
+  | 'activations'
+  | 'logits_and_loss'
+  | 'optimizer_temporaries'
+  | 'gathered_parameters'
+  | 'communication'
+  | 'workspace';
+export type ComponentBytes = Record<ComponentName, number>;
+export type PhaseName = 'initialise' | 'forward' | 'loss' | 'backward' | 'optimizer_step';
+
+export interface Row {
+  name: string;
+  shape: string;
+  dtype: string;
+  elements: number;
+  element_bytes: number;
+  copies: number;
+  bytes: number;
+  component: ComponentName;
+  why: string;
+  formula: string;
+  source: string;
+  kind: 'exact' | 'estimate' | 'measured';
+}
+
+export interface TimelinePoint {
+  phase: PhaseName;
+  where: string;
+  allocated: number;
+  components: ComponentBytes;
+}
+
+export interface PhasePeak {
+  phase: PhaseName;
+  peak: number;
+  end: number;
+  components: ComponentBytes;
+}
+
+export interface Stage {
+  index: number;
+  layers: number;
+  micro_batches_in_flight: number;
+  parameters: number;
+  allocated: number;
+  components: ComponentBytes;
+  worst: boolean;
+}
+
+export interface RuntimeRow {
+  name: string;
+  bytes: Range;
+  why: string;
+  source: string;
+}
+
+export interface Verdict {
+  fit: 'fits' | 'tight' | 'does_not_fit' | 'unknown';
+  capacity: number;
+  margin: number;
+  sentence: string;
+}
+
+export interface TextbookLine {
+  method: string;
+  formula: string;
+  bytes: number;
+  source: string;
+  leaves_out: string;
+}
+
+export interface Result {
+  allocated: number;
+  reserved: Range;
+  device: Range;
+  peak_phase: PhaseName;
+  peak_where: string;
+  components: ComponentBytes;
+  rows: Row[];
+  phases: PhasePeak[];
+  timeline: TimelinePoint[];
+  stages: Stage[];
+  runtime: RuntimeRow[];
+  verdict: Verdict;
+  textbook: TextbookLine[];
+  parameters: number;
+  active_parameters: number;
+  trainable_parameters: number;
+  num_gpus: number;
+  global_batch_size: number;
+  not_counted: string[];
+}
+
+export interface GoodAnswer {
+  ok: true;
+  result: Result;
+  config: ResolvedConfig;
+  link: string;
+}
+
+export interface BadAnswer {
+  ok: false;
+  issues: Issue[];
+  config?: Config;
+  link?: string;
+}
+
+export type Answer = GoodAnswer | BadAnswer;
+export type LinkAnswer = { ok: true; config: Config; link: string } | BadAnswer;
+
+export interface Preset {
+  id: string;
+  name: string;
+  [extra: string]: unknown;
+}
+
+export interface Field {
+  /** JSON pointer: /recipe/tensor_parallel */
+  path: string;
+  name: string;
+  type: 'integer' | 'number' | 'boolean' | 'enum' | 'string';
+  options?: string[];
+  minimum?: number;
+  maximum?: number;
+  default?: Scalar;
+  unit?: string;
+  group?: string;
+  meaning?: string;
+}
+
+export interface Presets {
+  models: Preset[];
+  gpus: Preset[];
+  recipes: Preset[];
+  fields: Field[];
+}
+
+/** The engine as the rest of the page sees it: parsed answers, no text. */
+export interface Engine {
+  estimate(config: Config): Answer;
+  readLink(link: string): LinkAnswer;
+  presets: Presets;
+  version: string;
+}

@@ -1,0 +1,98 @@
+// The ten components and five phases in the page's words. Colours stand in styles/tokens.ts under the same names.
+
+import type { ComponentBytes, ComponentName, PhaseName, Result } from './border.js';
+
+/** In the order in which bars stack them: states first, then what a step adds. */
+export const componentNames: readonly ComponentName[] = [
+  'weights',
+  'master_weights',
+  'gradients',
+  'optimizer_states',
+  'activations',
+  'logits_and_loss',
+  'optimizer_temporaries',
+  'gathered_parameters',
+  'communication',
+  'workspace',
+];
+
+export const componentLabels: Record<ComponentName, string> = {
+  weights: 'Weights',
+  master_weights: 'Master weights',
+  gradients: 'Gradients',
+  optimizer_states: 'Optimizer states',
+  activations: 'Activations',
+  logits_and_loss: 'Logits and loss',
+  optimizer_temporaries: 'Optimizer temporaries',
+  gathered_parameters: 'Gathered parameters',
+  communication: 'Communication buffers',
+  workspace: 'Workspaces',
+};
+
+export const componentMeanings: Record<ComponentName, string> = {
+  weights: 'The parameters that forward and backward compute with, as this GPU holds them.',
+  master_weights: 'A second, more precise copy of the parameters that the optimizer updates.',
+  gradients: 'One value for each trainable parameter, written by backward and read by the optimizer.',
+  optimizer_states: 'What the optimizer remembers between steps: for Adam, two moments for each parameter.',
+  activations: 'Results of the forward pass that backward will need, and gradients of activations on their way.',
+  logits_and_loss: 'Scores over the vocabulary for every token, their softmax and its gradient.',
+  optimizer_temporaries: 'Scratch tensors that live only while the optimizer steps or gradients are clipped.',
+  gathered_parameters: 'Full parameters collected from other GPUs for the layers that compute at this moment.',
+  communication: 'Buckets and staging buffers of collectives.',
+  workspace: 'Scratch memory that libraries such as cuBLAS take from the allocator.',
+};
+
+export const phaseLabels: Record<PhaseName, string> = {
+  initialise: 'Initialise',
+  forward: 'Forward',
+  loss: 'Loss',
+  backward: 'Backward',
+  optimizer_step: 'Optimizer step',
+};
+
+/** For narrow places. */
+export const phaseShort: Record<PhaseName, string> = {
+  initialise: 'Init',
+  forward: 'Forward',
+  loss: 'Loss',
+  backward: 'Backward',
+  optimizer_step: 'Step',
+};
+
+/** One piece of the bar from nothing to what the device holds. */
+export interface Segment {
+  name: ComponentName | 'cached' | 'outside';
+  label: string;
+  bytes: number;
+  meaning: string;
+}
+
+export function componentSegments(components: ComponentBytes): Segment[] {
+  return componentNames
+    .filter(name => components[name] > 0)
+    .map(name => ({ name, label: componentLabels[name], bytes: components[name], meaning: componentMeanings[name] }));
+}
+
+/** Components, then what the allocator holds beyond them, then what lives outside it. Sums to the device's total. */
+export function deviceSegments(result: Result): Segment[] {
+  const segments = componentSegments(result.components);
+  const cached = result.reserved.expected - result.allocated;
+  const outside = result.device.expected - result.reserved.expected;
+  if (cached > 0) {
+    segments.push({
+      name: 'cached',
+      label: 'Cached by PyTorch',
+      bytes: cached,
+      meaning: 'Blocks that PyTorch’s caching allocator has reserved and that no tensor uses at the peak.',
+    });
+  }
+  if (outside > 0) {
+    segments.push({
+      name: 'outside',
+      label: 'Outside PyTorch',
+      bytes: outside,
+      meaning: 'CUDA context, communication library and library workspaces: estimates, see the ladder.',
+    });
+  }
+  return segments;
+}

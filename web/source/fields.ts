@@ -1,0 +1,213 @@
+// Which fields stand where, and what they are called. Types, ranges and meanings come from the engine's table;
+// a field that is not named here appears under "More", so that every field of a configuration can be reached.
+
+import type { Field, SectionName } from './border.js';
+import { words } from './format.js';
+
+export interface Group {
+  title: string;
+  fields: Field[];
+}
+
+const common: readonly [string, readonly string[]][] = [
+  ['Training', ['framework', 'training_loop', 'micro_batch_size', 'sequence_length', 'gradient_accumulation_steps']],
+  ['Precision and optimizer', ['precision', 'optimizer', 'optimizer_implementation', 'gradient_clipping']],
+  [
+    'Parallelism',
+    [
+      'data_parallel',
+      'data_parallel_size',
+      'tensor_parallel',
+      'sequence_parallel',
+      'pipeline_parallel',
+      'pipeline_schedule',
+      'context_parallel',
+      'expert_parallel',
+      'distributed_optimizer',
+    ],
+  ],
+  [
+    'Recomputation and kernels',
+    ['recomputation', 'attention', 'loss', 'fused_norm', 'fused_mlp', 'fused_rope', 'compile_blocks', 'compile_loss'],
+  ],
+];
+
+/** The few knobs of the compact view. */
+export const compactFields = [
+  'micro_batch_size',
+  'sequence_length',
+  'precision',
+  'optimizer',
+  'recomputation',
+  'data_parallel',
+  'data_parallel_size',
+  'tensor_parallel',
+].map(name => `/recipe/${name}`);
+
+const labels: Record<string, string> = {
+  micro_batch_size: 'Micro-batch size',
+  sequence_length: 'Sequence length',
+  gradient_accumulation_steps: 'Accumulation steps',
+  optimizer_implementation: 'Optimizer step',
+  data_parallel: 'Data parallelism',
+  data_parallel_size: 'Data-parallel GPUs',
+  tensor_parallel: 'Tensor parallel',
+  pipeline_parallel: 'Pipeline stages',
+  context_parallel: 'Context parallel',
+  expert_parallel: 'Expert parallel',
+  attention: 'Attention kernel',
+  recomputation: 'Recomputation',
+  fused_mlp: 'Fused MLP',
+  fused_rope: 'Fused RoPE',
+  fsdp_version: 'FSDP version',
+  fsdp_wrap_embeddings: 'FSDP wraps embeddings',
+  ddp_bucket_mb: 'DDP bucket',
+  hidden_act: 'Activation function',
+  gated_mlp: 'Gated MLP',
+  mlp_bias: 'MLP bias',
+  qk_norm: 'QK norm',
+  lm_head_bias: 'LM head bias',
+  nope_every: 'No RoPE every',
+  bandwidth_gb_per_s: 'Bandwidth',
+  measured_bandwidth_gb_per_s: 'Measured bandwidth',
+  bf16_dense_tflops: 'bf16 dense TFLOPS',
+  num_experts_per_tok: 'Experts per token',
+};
+
+const optionLabels: Record<string, string> = {
+  auto: 'automatic',
+  adamw: 'AdamW',
+  adamw_amsgrad: 'AdamW with AMSGrad',
+  adamw_8bit: 'AdamW, 8-bit states',
+  adamw_paged: 'AdamW, paged',
+  adamw_paged_8bit: 'AdamW, paged 8-bit',
+  sgd: 'SGD',
+  sgd_momentum: 'SGD with momentum',
+  adafactor: 'Adafactor',
+  adafactor_hf: 'Adafactor (transformers)',
+  adagrad: 'Adagrad',
+  rmsprop: 'RMSprop',
+  nadam: 'NAdam',
+  lion: 'Lion',
+  lion_8bit: 'Lion, 8-bit states',
+  muon: 'Muon',
+  galore: 'GaLore',
+  for_loop: 'for loop',
+  in_backward: 'in backward',
+  pytorch: 'PyTorch',
+  megatron: 'Megatron-LM',
+  deepspeed: 'DeepSpeed',
+  bf16_mixed: 'bf16, fp32 master weights',
+  fp16_mixed: 'fp16, fp32 master weights',
+  bf16: 'pure bf16',
+  fp16: 'pure fp16',
+  bf16_autocast: 'bf16 autocast',
+  fp16_autocast: 'fp16 autocast',
+  fsdp_bf16: 'FSDP mixed, bf16',
+  ddp: 'DDP (replicated)',
+  zero1: 'ZeRO-1',
+  zero2: 'ZeRO-2',
+  zero3: 'ZeRO-3',
+  fsdp: 'FSDP',
+  gpipe: 'GPipe',
+  '1f1b': '1F1B',
+  sdpa: 'SDPA',
+  sdpa_math: 'SDPA, math',
+  flash: 'FlashAttention',
+  every_k: 'every k-th layer',
+  full: 'full',
+};
+
+/** Whole numbers that are nearly always powers of two: the arrow keys double and halve them. */
+const doubling = new Set([
+  'sequence_length',
+  'data_parallel_size',
+  'tensor_parallel',
+  'pipeline_parallel',
+  'context_parallel',
+  'expert_parallel',
+  'expert_tensor_parallel',
+  'hybrid_shard_size',
+  'vocabulary_multiple',
+  'rank',
+]);
+const steps: Record<string, number> = {
+  hidden_size: 64,
+  intermediate_size: 64,
+  moe_intermediate_size: 64,
+  vocab_size: 64,
+  max_position_embeddings: 1024,
+  memory_bytes: 2 ** 30,
+  driver_visible_bytes: 2 ** 30,
+  usable_bytes: 2 ** 30,
+  bandwidth_gb_per_s: 100,
+  measured_bandwidth_gb_per_s: 100,
+};
+
+export function fieldName(field: Field): string {
+  return field.path.slice(field.path.lastIndexOf('/') + 1);
+}
+
+export function sectionOf(path: string): SectionName {
+  return path.split('/')[1] as SectionName;
+}
+
+export function fieldLabel(field: Field): string {
+  const name = fieldName(field);
+  const text = labels[name] ?? words(name).replace(/\b(moe|lora|kv|qk|nf4|rope|hf)\b/g, word => word.toUpperCase());
+  return text[0]!.toUpperCase() + text.slice(1);
+}
+
+export function optionLabel(field: Field, option: string): string {
+  if (fieldName(field) === 'optimizer' && option === 'none') return 'none (no optimizer)';
+  if (fieldName(field) === 'loss' && option === 'full') return 'full fp32 logits';
+  return optionLabels[option] ?? words(option);
+}
+
+export function isNumeric(field: Field): boolean {
+  return field.type === 'integer' || field.type === 'number';
+}
+
+/** The value after one press of an arrow key. */
+export function step(field: Field, value: number, direction: 1 | -1, keys: { large: boolean; small: boolean }): number {
+  const name = fieldName(field);
+  let next: number;
+  if (doubling.has(name) && !keys.small) {
+    const factor = keys.large ? 8 : 2;
+    next = direction > 0 ? Math.max(1, value * factor) : Math.floor(value / factor);
+  } else {
+    const base = steps[name] ?? (field.type === 'integer' ? 1 : value !== 0 && Math.abs(value) < 1 ? 0.01 : 0.1);
+    const size = base * (keys.large ? 10 : 1);
+    next = value + direction * (keys.small && field.type === 'number' ? size / 10 : size);
+    if (field.type === 'number') next = Number(next.toPrecision(12));
+  }
+  return Math.min(field.maximum ?? Number.POSITIVE_INFINITY, Math.max(field.minimum ?? Number.NEGATIVE_INFINITY, next));
+}
+
+/** The common knobs in four groups, then everything else. */
+export function groupFields(fields: readonly Field[]): { common: Group[]; more: Group[] } {
+  const byPath = new Map(fields.map(field => [field.path, field]));
+  const taken = new Set<string>();
+  const commonGroups = common.map(([title, names]) => {
+    const members = names.map(name => byPath.get(`/recipe/${name}`)).filter(field => field !== undefined);
+    for (const field of members) taken.add(field.path);
+    return { title, fields: members };
+  });
+  const more = new Map<string, Field[]>();
+  for (const field of fields) {
+    if (taken.has(field.path)) continue;
+    const title = moreTitle(field);
+    more.set(title, [...(more.get(title) ?? []), field]);
+  }
+  return {
+    common: commonGroups.filter(group => group.fields.length > 0),
+    more: [...more].map(([title, members]) => ({ title, fields: members })),
+  };
+}
+
+function moreTitle(field: Field): string {
+  const parts = field.path.split('/').slice(1);
+  const section = { model: 'Model', gpu: 'GPU', recipe: 'Recipe' }[parts[0] as SectionName] ?? 'Other';
+  const detail = parts.length > 2 ? words(parts[1]!).replace('lora', 'LoRA') : field.group?.toLowerCase();
+  return detail && detail !== section.toLowerCase() ? `${section}: ${detail}` : section;
+}

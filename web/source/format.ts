@@ -1,0 +1,77 @@
+// Numbers as the page shows them. The only file that rounds, and the only one that knows units.
+
+export type Units = 'GiB' | 'GB';
+
+const scales: Record<Units, readonly [number, string][]> = {
+  GiB: [
+    [2 ** 40, 'TiB'],
+    [2 ** 30, 'GiB'],
+    [2 ** 20, 'MiB'],
+    [2 ** 10, 'KiB'],
+    [1, 'bytes'],
+  ],
+  GB: [
+    [1e12, 'TB'],
+    [1e9, 'GB'],
+    [1e6, 'MB'],
+    [1e3, 'kB'],
+    [1, 'bytes'],
+  ],
+};
+
+function rounded(value: number, fraction?: number): string {
+  const magnitude = Math.abs(value);
+  const digits = fraction ?? (magnitude >= 1000 ? 0 : magnitude >= 100 ? 1 : magnitude >= 10 ? 1 : 2);
+  return value
+    .toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+    .replace('-', '\u2212');
+}
+
+/** Bytes in the largest unit that leaves about one whole: "112.6 GiB", "2.62 TB", "512 bytes". */
+export function bytes(value: number, units: Units): string {
+  const steps = scales[units];
+  const [size, name] = steps.find(([step]) => Math.abs(value) >= 0.95 * step) ?? steps[steps.length - 1]!;
+  return size === 1 ? `${rounded(value, 0)} bytes` : `${rounded(value / size)} ${name}`;
+}
+
+/** Bytes in GiB or GB whatever the size, so that figures stand under each other. */
+export function gigabytes(value: number, units: Units): string {
+  const size = units === 'GiB' ? 2 ** 30 : 1e9;
+  const share = value / size;
+  if (value !== 0 && Math.abs(share) < 0.05) return bytes(value, units);
+  return `${rounded(share, Math.abs(share) >= 1000 ? 0 : 1)} ${units}`;
+}
+
+/** The exact count, for titles and details: "85,899,345,920 bytes". */
+export function exactBytes(value: number): string {
+  return `${value.toLocaleString('en')} ${value === 1 ? 'byte' : 'bytes'}`;
+}
+
+/** "6.74 B", "124 M", "512". */
+export function count(value: number): string {
+  for (const [size, name] of [
+    [1e12, 'T'],
+    [1e9, 'B'],
+    [1e6, 'M'],
+  ] as const) {
+    if (value >= size) return `${Number((value / size).toPrecision(3)).toLocaleString('en')} ${name}`;
+  }
+  return value.toLocaleString('en');
+}
+
+/** "34 %", "0.4 %", "< 0.1 %". */
+export function percent(part: number, whole: number): string {
+  if (whole <= 0) return '0 %';
+  const share = (100 * part) / whole;
+  if (share > 0 && share < 0.1) return '< 0.1 %';
+  return `${share.toLocaleString('en', { maximumFractionDigits: share < 10 ? 1 : 0 })} %`;
+}
+
+/** "one_forward_one_backward" as words: "one forward one backward". */
+export function words(name: string): string {
+  return name.replaceAll('_', ' ');
+}
+
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${value.toLocaleString('en')} ${value === 1 ? one : many}`;
+}

@@ -1,0 +1,251 @@
+// The one state object of a calculator, and everything that can change it.
+//
+// One direction: controls call actions, an action changes the configuration, the engine answers, views are drawn from
+// the state. While a configuration has issues the last good answer stays, and the issues stand beside it.
+
+import type { Config, Engine, GoodAnswer, Issue, Preset, Scalar, Section, SectionName } from './border.js';
+import type { Units } from './format.js';
+
+export interface Draft {
+  text: string;
+  message: string;
+}
+
+export interface State {
+  config: Config;
+  engine?: Engine;
+  /** Why there is no engine, or why it stopped. */
+  failure?: string;
+  good?: GoodAnswer;
+  issues: Issue[];
+  /** What was wrong with the link that was opened. */
+  notice: Issue[];
+  /** Something the page did on the reader's behalf. */
+  remark?: string;
+  /** Texts being typed that are not numbers yet. */
+  drafts: Map<string, Draft>;
+  /** Paths whose values differ from the presets. */
+  edited: Set<string>;
+  units: Units;
+}
+
+export type Change = 'edit' | 'choice' | 'view' | 'opened' | 'engine';
+
+export const defaultConfig: Config = {
+  model: { preset: 'llama2-7b' },
+  gpu: { preset: 'h100-sxm' },
+};
+
+const presetLists = { model: 'models', gpu: 'gpus', recipe: 'recipes' } as const;
+
+function parts(path: string): [SectionName, ...string[]] {
+  return path.split('/').slice(1) as [SectionName, ...string[]];
+}
+
+function lookUp(section: Section | undefined, names: string[]): Scalar | undefined {
+  let at: unknown = section;
+  for (const name of names) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Record<string, unknown>)[name];
+  }
+  return typeof at === 'object' ? undefined : (at as Scalar);
+}
+
+function changed(config: Config, path: string, value: Scalar | undefined): Config {
+  const names = path.split('/').slice(1);
+  const copy = structuredClone(config);
+  let at = copy as Record<string, unknown>;
+  for (const name of names.slice(0, -1)) {
+    at[name] ??= {};
+    at = at[name] as Record<string, unknown>;
+  }
+  const last = names.at(-1)!;
+  if (value === undefined) delete at[last];
+  else at[last] = value;
+  return copy;
+}
+
+function leaves(config: Config): Set<string> {
+  const found = new Set<string>();
+  const walk = (value: unknown, path: string) => {
+    if (typeof value !== 'object' || value === null) found.add(path);
+    else for (const [name, inner] of Object.entries(value)) walk(inner, `${path}/${name}`);
+  };
+  for (const section of ['model', 'gpu', 'recipe'] as const) {
+    const { preset: _, ...fields } = config[section] ?? {};
+    walk(fields, `/${section}`);
+  }
+  return found;
+}
+
+export class Calculator {
+  readonly state: State = {
+    config: defaultConfig,
+    issues: [],
+    notice: [],
+    drafts: new Map(),
+    edited: new Set(),
+    units: 'GiB',
+  };
+
+  constructor(private readonly changed: (change: Change) => void) {}
+
+  /** The engine has arrived: everything is computed for the first time, or again. */
+  start(engine: Engine): void {
+    this.state.engine = engine;
+    delete this.state.failure;
+    this.compute();
+    this.changed('engine');
+  }
+
+  fail(reason: string): void {
+    this.state.failure = reason;
+    this.changed('engine');
+  }
+
+  /** Opens a link; what it does not say falls back to `base`. Problems are kept as a notice. */
+  open(link: string, base: Config = defaultConfig): void {
+    const { state } = this;
+    state.drafts.clear();
+    state.notice = [];
+    delete state.remark;
+    state.config = base;
+    if (link !== '' && state.engine) {
+      const answer = state.engine.readLink(link);
+      if (!answer.ok) state.notice = answer.issues;
+      state.config = { ...base, ...answer.config };
+    }
+    this.compute();
+    this.changed('opened');
+  }
+
+  use(config: Config): void {
+    this.state.config = config;
+    this.state.drafts.clear();
+    this.compute();
+    this.changed('opened');
+  }
+
+  /** A preset takes the place of a whole section; the other sections stay. */
+  choose(section: SectionName, id: string): void {
+    const { state } = this;
+    state.config = { ...state.config, [section]: { preset: id } };
+    for (const path of [...state.drafts.keys()]) if (path.startsWith(`/${section}/`)) state.drafts.delete(path);
+    delete state.remark;
+    this.compute();
+    if (section === 'model') this.shortenSequence();
+    this.changed('choice');
+  }
+
+  set(path: string, value: Scalar): void {
+    this.state.drafts.delete(path);
+    this.state.config = changed(this.state.config, path, value);
+    delete this.state.remark;
+    this.compute();
+    this.changed('edit');
+  }
+
+  /** Back to what the preset says. */
+  reset(path: string): void {
+    this.state.drafts.delete(path);
+    this.state.config = changed(this.state.config, path, undefined);
+    this.compute();
+    this.changed('edit');
+  }
+
+  resetSection(section: SectionName): void {
+    const preset = this.state.config[section]?.preset;
+    const config = { ...this.state.config };
+    if (preset) config[section] = { preset };
+    else delete config[section];
+    this.state.config = config;
+    for (const path of [...this.state.drafts.keys()])
+      if (path.startsWith(`/${section}/`)) this.state.drafts.delete(path);
+    this.compute();
+    this.changed('choice');
+  }
+
+  /** Text that is not a value: the last good value stays in force. */
+  draft(path: string, text: string, message: string): void {
+    this.state.drafts.set(path, { text, message });
+    this.changed('view');
+  }
+
+  dropDraft(path: string): void {
+    if (this.state.drafts.delete(path)) this.changed('view');
+  }
+
+  setUnits(units: Units): void {
+    this.state.units = units;
+    this.changed('view');
+  }
+
+  dismiss(): void {
+    this.state.notice = [];
+    delete this.state.remark;
+    this.changed('view');
+  }
+
+  /** What a field holds: the reader's own value, else what the engine resolved. */
+  value(path: string): Scalar | undefined {
+    const [section, ...names] = parts(path);
+    return lookUp(this.state.config[section], names) ?? lookUp(this.state.good?.config[section], names);
+  }
+
+  preset(section: SectionName): Preset | undefined {
+    const id = this.state.config[section]?.preset;
+    return this.state.engine?.presets[presetLists[section]].find(preset => preset.id === id);
+  }
+
+  issuesAt(path: string): Issue[] {
+    return this.state.issues.filter(issue => issue.path === path);
+  }
+
+  editsIn(section: SectionName): number {
+    return [...this.state.edited].filter(path => path.startsWith(`/${section}/`)).length;
+  }
+
+  private compute(again = true): void {
+    const { state } = this;
+    if (!state.engine) return;
+    try {
+      const answer = state.engine.estimate(state.config);
+      delete state.failure;
+      if (answer.ok) {
+        state.good = answer;
+        state.issues = [];
+        const link = state.engine.readLink(answer.link);
+        state.edited = leaves((link.ok && link.config) || state.config);
+      } else {
+        state.issues = answer.issues;
+        state.edited = leaves(state.config);
+      }
+    } catch (error) {
+      state.failure = error instanceof Error ? error.message : String(error);
+      const ready = (error as { ready?: Promise<void> }).ready;
+      if (again) {
+        ready?.then(
+          () => {
+            this.compute(false);
+            this.changed('engine');
+          },
+          reason => this.fail(String(reason)),
+        );
+      }
+    }
+  }
+
+  /** A model with a table of positions cannot take longer sequences: the page follows, and says so. */
+  private shortenSequence(): void {
+    const path = '/recipe/sequence_length';
+    const { state } = this;
+    const longest = this.preset('model')?.max_position_embeddings;
+    if (typeof longest !== 'number' || state.issues.length === 0) return;
+    if (!state.issues.every(issue => issue.path === path)) return;
+    state.config = changed(state.config, path, longest);
+    this.compute();
+    if (state.issues.length === 0) {
+      state.remark = `The sequence length is now ${longest.toLocaleString('en')} tokens, the most that this model takes.`;
+    }
+  }
+}

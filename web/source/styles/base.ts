@@ -1,0 +1,202 @@
+// The element's frame: layout of the sections, and what buttons, inputs and panels have in common.
+
+import { css } from 'lit';
+
+export const base = css`
+  :host {
+    display: block;
+    container-type: inline-size;
+    color: var(--ink);
+    background: var(--background);
+    font: 400 15px/1.5 var(--font);
+    font-variant-numeric: tabular-nums;
+    text-align: start;
+    -webkit-text-size-adjust: 100%;
+  }
+  :host([hidden]) {
+    display: none;
+  }
+  :host([theme='light']) {
+    color-scheme: light;
+  }
+  :host([theme='dark']) {
+    color-scheme: dark;
+  }
+  :host([theme='auto']) {
+    color-scheme: light dark;
+  }
+  *,
+  *::before,
+  *::after {
+    box-sizing: border-box;
+  }
+  h2,
+  h3,
+  p,
+  ul,
+  ol,
+  dl,
+  dd,
+  figure {
+    margin: 0;
+    padding: 0;
+  }
+  ul,
+  ol {
+    list-style: none;
+  }
+  button,
+  input,
+  select {
+    font: inherit;
+    color: inherit;
+    letter-spacing: inherit;
+  }
+  code,
+  .mono {
+    font-family: var(--mono);
+    font-size: 0.87em;
+    font-variant-ligatures: none;
+  }
+  :focus-visible {
+    outline: 2px solid var(--accent);
+    outline-offset: 2px;
+  }
+  a {
+    color: var(--accent);
+    text-underline-offset: 0.18em;
+  }
+  .visually-hidden {
+    position: absolute;
+    inline-size: 1px;
+    block-size: 1px;
+    overflow: hidden;
+    clip-path: inset(50%);
+    white-space: nowrap;
+  }
+  .calculator {
+    display: grid;
+    gap: 20px;
+    padding: 4px 0 0;
+  }
+  .columns {
+    display: grid;
+    gap: 20px;
+    align-items: start;
+  }
+  .column {
+    display: grid;
+    gap: 20px;
+    min-inline-size: 0;
+  }
+  .panel {
+    min-inline-size: 0;
+    padding: 20px;
+    background: var(--surface);
+    border: 1px solid var(--hairline);
+    border-radius: var(--radius);
+  }
+  .panel > h3 {
+    font-size: 15px;
+    font-weight: 650;
+    line-height: 1.35;
+  }
+  .panel > .lead {
+    margin-block: 2px 16px;
+    max-inline-size: 68ch;
+    color: var(--muted);
+    font-size: 13.5px;
+    text-wrap: pretty;
+  }
+  .button {
+    display: inline-flex;
+    align-items: center;
+    justify-content: center;
+    gap: 6px;
+    min-block-size: 34px;
+    padding: 0 12px;
+    border: 1px solid var(--hairline);
+    border-radius: 8px;
+    background: var(--surface);
+    font-size: 13.5px;
+    font-weight: 550;
+    cursor: pointer;
+    white-space: nowrap;
+  }
+  .button:hover {
+    border-color: var(--outline);
+  }
+  .button svg {
+    flex: none;
+  }
+  .quiet {
+    padding: 0;
+    border: 0;
+    background: none;
+    color: var(--accent);
+    font-size: 13px;
+    cursor: pointer;
+    text-decoration: underline;
+    text-underline-offset: 0.18em;
+  }
+  .swatch {
+    flex: none;
+    inline-size: 10px;
+    block-size: 10px;
+    border-radius: 3px;
+    background: var(--fill);
+  }
+  .figure {
+    text-align: end;
+    white-space: nowrap;
+  }
+  .muted {
+    color: var(--muted);
+  }
+  .pale {
+    opacity: 0.55;
+  }
+  @media (pointer: coarse) {
+    .button {
+      min-block-size: 44px;
+    }
+  }
+  @container (min-width: 900px) {
+    .columns {
+      grid-template-columns: minmax(300px, 348px) minmax(0, 1fr);
+    }
+  }
+  @container (max-width: 560px) {
+    .calculator,
+    .columns,
+    .column {
+      gap: 14px;
+    }
+    .panel {
+      padding: 16px 14px;
+    }
+  }
+  @media (prefers-reduced-motion: no-preference) {
+    .moves {
+      transition:
+        inline-size 180ms cubic-bezier(0.2, 0, 0, 1),
+        inset-inline-start 180ms cubic-bezier(0.2, 0, 0, 1),
+        opacity 120ms linear;
+    }
+  }
+  @media (forced-colors: active) {
+    .swatch,
+    [data-part] {
+      forced-color-adjust: none;
+    }
+  }
+  @media print {
+    .columns {
+      display: block;
+    }
+    .panel {
+      break-inside: avoid;
+      margin-block-end: 12px;
+    }
+  }
+`;

@@ -1,0 +1,413 @@
+// <trainmem-calculator>: where does GPU memory go when I train this model?
+//
+// Attributes: config (a calculator link, or a configuration as JSON), view (full, compact, bar), theme (light, dark,
+// auto; without it the host's color-scheme counts), units (GiB, GB), readonly. The attribute `page` makes the element
+// own the page: its address, title and colour scheme; without it the element touches nothing but itself.
+// Event trainmem-change, bubbling and composed: detail {config, link, result}. Property `value`: the link.
+
+import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import type { Config } from './border.js';
+import { engine } from './engine.js';
+import type { Units } from './format.js';
+import { Calculator, type Change, defaultConfig } from './state.js';
+import { base } from './styles/base.js';
+import { tokens } from './styles/tokens.js';
+import { Address, joinLink, splitLink } from './url.js';
+import { barStyles } from './views/bar.js';
+import { compactControls, controlStyles, controls } from './views/controls.js';
+import { headline, headlineStyles, headlineText, slimLine } from './views/headline.js';
+import { ladder, ladderStyles } from './views/ladder.js';
+import { failureNotice, issueSummary, linkNotice, noticeStyles } from './views/notices.js';
+import { fieldStyles, idOf } from './views/number_field.js';
+import { pickerStyles, pickers } from './views/pickers.js';
+import { rowStyles, rows } from './views/rows.js';
+import { stageStyles, stages } from './views/stages.js';
+import { textbook, textbookStyles } from './views/textbook.js';
+import { timeline, timelineStyles } from './views/timeline.js';
+import { toolbar, toolbarStyles } from './views/toolbar.js';
+import type { PickerState, View } from './views/view.js';
+
+const announcePause = 500;
+const themeKey = 'trainmem-theme';
+
+export class TrainmemCalculator extends LitElement implements View {
+  static override properties = {
+    config: { type: String },
+    view: { type: String, reflect: true },
+    theme: { type: String, reflect: true },
+    units: { type: String },
+    readonly: { type: Boolean, reflect: true },
+    page: { type: Boolean },
+  };
+
+  static override styles = [
+    tokens,
+    base,
+    barStyles,
+    headlineStyles,
+    pickerStyles,
+    fieldStyles,
+    controlStyles,
+    timelineStyles,
+    rowStyles,
+    ladderStyles,
+    textbookStyles,
+    stageStyles,
+    noticeStyles,
+    toolbarStyles,
+  ];
+
+  declare config: string | null;
+  declare view: 'full' | 'compact' | 'bar';
+  declare theme: 'light' | 'dark' | 'auto' | null;
+  declare units: Units;
+  declare readonly: boolean;
+  declare page: boolean;
+
+  readonly calculator = new Calculator(change => this.changed(change));
+  hot = '';
+  cursor: number | undefined;
+  picker: PickerState | undefined;
+  help = '';
+  fieldQuery = '';
+  copied = false;
+  private readonly opened = new Set<string>();
+  private address: Address | undefined;
+  private away = false;
+  private watcher: IntersectionObserver | undefined;
+  private watched: Element | null = null;
+  private announced = '';
+  private announceTimer: ReturnType<typeof setTimeout> | undefined;
+  private started = false;
+
+  constructor() {
+    super();
+    this.config = null;
+    this.view = 'full';
+    this.theme = null;
+    this.units = 'GiB';
+    this.readonly = false;
+    this.page = false;
+  }
+
+  /** The canonical link of the configuration on display. */
+  get value(): string {
+    return this.calculator.state.good?.link ?? '';
+  }
+  set value(link: string) {
+    this.config = link;
+  }
+
+  get open(): ReadonlySet<string> {
+    return this.opened;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    if (this.page) {
+      this.address = new Address(fragment => this.openLink(fragment));
+      this.restoreTheme();
+    }
+    // Far below the fold an embed waits until it is near.
+    if (this.started || this.page || typeof IntersectionObserver === 'undefined') this.load();
+    else {
+      this.watcher = new IntersectionObserver(
+        entries => {
+          if (!entries.some(entry => entry.isIntersecting)) return;
+          this.watcher?.disconnect();
+          this.load();
+        },
+        { rootMargin: '600px' },
+      );
+      this.watcher.observe(this);
+    }
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.address?.close();
+    this.address = undefined;
+    this.watcher?.disconnect();
+    this.watched = null;
+    clearTimeout(this.announceTimer);
+  }
+
+  private load = (): void => {
+    this.started = true;
+    if (this.calculator.state.engine) {
+      this.calculator.start(this.calculator.state.engine);
+      return;
+    }
+    engine().then(
+      loaded => {
+        this.calculator.state.engine = loaded;
+        this.openLink(this.address ? Address.opened() : '');
+        this.calculator.start(loaded);
+      },
+      error => this.calculator.fail(error instanceof Error ? error.message : String(error)),
+    );
+  };
+
+  /** A link on top of what the config attribute says. */
+  private openLink(fragment: string): void {
+    const { link, view } = splitLink(fragment);
+    if (view.units) this.calculator.state.units = view.units;
+    const text = this.config?.trim() ?? '';
+    if (link === '' && text !== '' && !text.startsWith('{')) {
+      this.calculator.open(splitLink(text.includes('#') ? text.slice(text.indexOf('#')) : text).link);
+      return;
+    }
+    this.calculator.open(link, this.baseConfig(text));
+  }
+
+  private baseConfig(text: string): Config {
+    if (!text.startsWith('{')) return defaultConfig;
+    try {
+      const given = JSON.parse(text) as Record<string, unknown>;
+      const config: Config = {};
+      for (const section of ['model', 'gpu', 'recipe'] as const) {
+        const value = given[section];
+        if (typeof value === 'string') config[section] = { preset: value };
+        else if (typeof value === 'object' && value !== null) config[section] = value as Config['model'] & object;
+      }
+      return { ...defaultConfig, ...config };
+    } catch {
+      this.calculator.state.notice = [
+        {
+          code: 'bad_json',
+          path: '',
+          message: 'The attribute "config" is not valid JSON.',
+          hint: 'See the embedding guide.',
+        },
+      ];
+      return defaultConfig;
+    }
+  }
+
+  protected override willUpdate(properties: PropertyValues<this>): void {
+    if (properties.has('units') && (this.units === 'GB' || this.units === 'GiB')) {
+      this.calculator.state.units = this.units;
+    }
+    if (properties.has('config') && properties.get('config') !== undefined && this.calculator.state.engine) {
+      this.openLink('');
+    }
+  }
+
+  private changed(change: Change): void {
+    this.requestUpdate();
+    if (change !== 'view') this.cursor = undefined;
+    const { good, issues, units } = this.calculator.state;
+    if (!good) return;
+    if (this.address) {
+      const fragment = joinLink(good.link, { units });
+      if (change === 'choice' && issues.length === 0) this.address.push(fragment);
+      else if (change !== 'opened' || this.calculator.state.engine) this.address.replace(fragment);
+    }
+    if (change === 'view' || issues.length > 0) return;
+    this.dispatchEvent(
+      new CustomEvent('trainmem-change', {
+        bubbles: true,
+        composed: true,
+        detail: { config: good.config, link: good.link, result: good.result },
+      }),
+    );
+  }
+
+  point(name: string): void {
+    if (name === this.hot) return;
+    this.hot = name;
+    this.requestUpdate();
+  }
+
+  toggle(id: string, open = !this.opened.has(id)): void {
+    if (open === this.opened.has(id)) return;
+    if (open) this.opened.add(id);
+    else this.opened.delete(id);
+    this.requestUpdate();
+  }
+
+  moveCursor(index: number): void {
+    this.cursor = index;
+    this.requestUpdate();
+  }
+
+  setPicker(picker: PickerState | undefined): void {
+    const opening = picker !== undefined && this.picker?.section !== picker.section;
+    this.picker = picker;
+    this.requestUpdate();
+    this.updateComplete.then(() => {
+      if (!this.picker) return;
+      if (opening) this.renderRoot.querySelector<HTMLElement>(`#search-${this.picker.section}`)?.focus();
+      this.renderRoot.querySelector('.option.active')?.scrollIntoView({ block: 'nearest' });
+    });
+  }
+
+  explain(path: string): void {
+    if (path === this.help) return;
+    this.help = path;
+    this.requestUpdate();
+  }
+
+  findField(query: string): void {
+    this.fieldQuery = query;
+    this.requestUpdate();
+  }
+
+  copyLink = async (): Promise<void> => {
+    this.address?.flush();
+    const link = new URL(this.page ? location.pathname : './', this.page ? location.href : import.meta.url);
+    link.hash = joinLink(this.value, { units: this.calculator.state.units });
+    try {
+      await navigator.clipboard.writeText(link.href);
+    } catch {
+      this.copyBySelection(link.href);
+    }
+    this.copied = true;
+    this.requestUpdate();
+    setTimeout(() => {
+      this.copied = false;
+      this.requestUpdate();
+    }, 1600);
+  };
+
+  /** Frames without the clipboard permission still have this older way. */
+  private copyBySelection(text: string): void {
+    const box = document.createElement('textarea');
+    box.value = text;
+    box.readOnly = true;
+    box.style.position = 'fixed';
+    box.style.opacity = '0';
+    document.body.append(box);
+    box.select();
+    document.execCommand('copy');
+    box.remove();
+  }
+
+  /** A field (/recipe/...), a component's rows (#rows/weights) or a section (#ladder). */
+  goTo(target: string): void {
+    const smooth = matchMedia('(prefers-reduced-motion: no-preference)').matches ? 'smooth' : 'instant';
+    if (target.startsWith('#rows/')) {
+      const opener = this.renderRoot.querySelector<HTMLElement>(`[id='${target.slice(1)}'] .opener`);
+      if (opener?.getAttribute('aria-expanded') === 'false') this.toggle(target.slice(1));
+      opener?.focus({ preventScroll: true });
+      opener?.scrollIntoView({ behavior: smooth, block: 'center' });
+      return;
+    }
+    if (target.startsWith('#')) {
+      this.renderRoot.querySelector(target)?.scrollIntoView({ behavior: smooth, block: 'center' });
+      return;
+    }
+    const focus = () => {
+      const field = this.renderRoot.querySelector<HTMLElement>(`[id='${idOf(target)}']`);
+      for (let at = field?.closest('details'); at; at = at.parentElement?.closest('details')) at.open = true;
+      field?.focus({ preventScroll: true });
+      field?.scrollIntoView({ behavior: smooth, block: 'center' });
+      return field;
+    };
+    if (focus()) return;
+    this.fieldQuery = '';
+    this.toggle('more', true);
+    this.updateComplete.then(focus);
+  }
+
+  private get dark(): boolean {
+    const scheme = getComputedStyle(this).colorScheme;
+    if (scheme === 'dark' || scheme === 'light') return scheme === 'dark';
+    return scheme.includes('dark') && matchMedia('(prefers-color-scheme: dark)').matches;
+  }
+
+  private switchTheme = (): void => {
+    const theme = this.dark ? 'light' : 'dark';
+    document.documentElement.style.colorScheme = theme;
+    try {
+      localStorage.setItem(themeKey, theme);
+    } catch {
+      // Storage may be forbidden; the choice then lasts as long as the page.
+    }
+    this.requestUpdate();
+  };
+
+  private restoreTheme(): void {
+    try {
+      const theme = localStorage.getItem(themeKey);
+      if (theme === 'dark' || theme === 'light') document.documentElement.style.colorScheme = theme;
+    } catch {
+      // As above.
+    }
+  }
+
+  protected override updated(): void {
+    const answer = this.renderRoot.querySelector('.answer');
+    if (answer !== this.watched && this.view === 'full') {
+      this.watcher?.disconnect();
+      this.watched = answer;
+      this.watcher = new IntersectionObserver(([entry]) => {
+        this.away = entry !== undefined && !entry.isIntersecting && entry.boundingClientRect.top < 0;
+        this.requestUpdate();
+      });
+      if (answer) this.watcher.observe(answer);
+    }
+    const { good } = this.calculator.state;
+    if (!good) return;
+    const text = headlineText(this, good);
+    if (text !== this.announced) {
+      clearTimeout(this.announceTimer);
+      this.announceTimer = setTimeout(() => {
+        this.announced = text;
+        this.requestUpdate();
+      }, announcePause);
+    }
+    if (this.page) document.title = `${text.split('. ')[0]} \u2013 trainmem`;
+  }
+
+  private get home(): string | undefined {
+    if (this.page) return undefined;
+    const home = new URL(/* @vite-ignore */ './', import.meta.url);
+    home.hash = joinLink(this.value, { units: this.calculator.state.units });
+    return home.href;
+  }
+
+  private body(tools: TemplateResult) {
+    const { good, failure } = this.calculator.state;
+    if (!good) return failure ? nothing : html`<div class="panel answer waiting" aria-busy="true"></div>`;
+    const { result } = good;
+    if (this.view === 'bar') return headline(this, good, false, tools);
+    if (this.view === 'compact') {
+      return html`${this.readonly ? nothing : pickers(this)} ${headline(this, good, true, tools)}
+      ${this.readonly ? nothing : compactControls(this)}`;
+    }
+    return html`${this.readonly ? nothing : pickers(this)} ${headline(this, good, true, tools)}
+      <div class=${this.readonly ? 'column' : 'columns'}>
+        ${this.readonly ? nothing : controls(this)}
+        <div class="column">
+          ${timeline(this, result)} ${stages(this, result)} ${ladder(this, result)} ${rows(this, result)}
+          ${textbook(this, result)}
+        </div>
+      </div>`;
+  }
+
+  protected override render() {
+    const { good } = this.calculator.state;
+    const options = { home: this.home, dark: this.dark, switchTheme: this.page ? this.switchTheme : undefined };
+    return html`${
+      good && this.view === 'full'
+        ? html`<div class="slimholder ${this.away ? 'away' : ''}">${slimLine(this, good)}</div>`
+        : nothing
+    }
+      <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator">
+        <div class="notices">
+          ${linkNotice(this)} ${failureNotice(this, this.load)} ${issueSummary(this)}
+        </div>
+        ${this.body(toolbar(this, options))}
+      </div>
+      <p class="visually-hidden" aria-live="polite">${this.announced}</p>`;
+  }
+}
+
+if (!customElements.get('trainmem-calculator')) customElements.define('trainmem-calculator', TrainmemCalculator);
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'trainmem-calculator': TrainmemCalculator;
+  }
+}

@@ -1,0 +1,98 @@
+// The address of the page: the configuration lives in the fragment, as the engine's codec writes it.
+//
+// Typing replaces the current history entry, at most every 150 ms; choosing a preset makes one new entry, so that
+// Back returns to what was there before. Keys that begin with "view." are settings of the page, such as the units;
+// they stand last, are never part of the configuration and never reach the engine.
+
+import type { Units } from './format.js';
+
+export interface View {
+  units?: Units;
+}
+
+const pause = 150;
+const longest = 8192;
+
+/** Splits a fragment or query into the configuration's part and the page's own. */
+export function splitLink(text: string): { link: string; view: View } {
+  const bare = text.replace(/^[#?]/, '').slice(0, longest);
+  const view: View = {};
+  const link = bare
+    .split('&')
+    .filter(pair => {
+      if (!pair.startsWith('view.')) return pair !== '';
+      if (pair === 'view.units=GB') view.units = 'GB';
+      if (pair === 'view.units=GiB') view.units = 'GiB';
+      return false;
+    })
+    .join('&');
+  return { link, view };
+}
+
+/** The fragment for a configuration link and view settings. Defaults are left out. */
+export function joinLink(link: string, view: View): string {
+  return view.units === 'GB' ? `${link}${link ? '&' : ''}view.units=GB` : link;
+}
+
+/** Writes the address of the window and says when somebody else changed it. */
+export class Address {
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private pending: string | undefined;
+  private written: string;
+
+  constructor(private readonly changed: (fragment: string) => void) {
+    this.written = location.hash.slice(1);
+    addEventListener('popstate', this.follow);
+    addEventListener('hashchange', this.follow);
+    addEventListener('pagehide', this.flush);
+  }
+
+  close(): void {
+    this.flush();
+    removeEventListener('popstate', this.follow);
+    removeEventListener('hashchange', this.follow);
+    removeEventListener('pagehide', this.flush);
+  }
+
+  /** What the page was opened with; the query counts where tools have dropped the fragment. */
+  static opened(): string {
+    return location.hash.slice(1) || location.search.slice(1);
+  }
+
+  /** An edit: the current entry takes the new link, soon. */
+  replace(fragment: string): void {
+    this.pending = fragment;
+    this.timer ??= setTimeout(this.flush, pause);
+  }
+
+  /** A choice: the old link stays in the history. */
+  push(fragment: string): void {
+    this.flush();
+    if (fragment === this.written) return;
+    history.pushState(null, '', this.path(fragment));
+    this.written = fragment;
+  }
+
+  flush = (): void => {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.pending === undefined) return;
+    if (this.pending !== this.written || location.search) history.replaceState(null, '', this.path(this.pending));
+    this.written = this.pending;
+    this.pending = undefined;
+  };
+
+  private path(fragment: string): string {
+    return `${location.pathname}#${fragment}`;
+  }
+
+  private follow = (): void => {
+    const fragment = location.hash.slice(1);
+    if (fragment === this.written) return;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.pending = undefined;
+    this.written = fragment;
+    this.changed(fragment);
+  };
+}

@@ -1,0 +1,232 @@
+// The stacked bar: everything the device holds, to scale with its capacity.
+
+import { css, html, nothing } from 'lit';
+import type { ComponentBytes, Result } from '../border.js';
+import { componentSegments, deviceSegments, type Segment } from '../components.js';
+import { bytes, exactBytes, gigabytes, percent, type Units } from '../format.js';
+import type { View } from './view.js';
+
+const share = (part: number, whole: number) => `${((100 * part) / whole).toFixed(4)}%`;
+
+export function segmentsOf(segments: Segment[], scale: number, units: Units, labels: boolean) {
+  return segments.map(
+    segment => html`<div
+      class="segment moves"
+      data-part=${segment.name}
+      title="${segment.label}: ${bytes(segment.bytes, units)} (${exactBytes(segment.bytes)})"
+      .style=${`inline-size:${share(segment.bytes, scale)}`}
+    >
+      ${labels ? html`<span class="plate">${segment.label}</span>` : nothing}
+    </div>`,
+  );
+}
+
+const hover = (view: View) => (event: PointerEvent) =>
+  view.point((event.target as Element).closest('[data-part]')?.getAttribute('data-part') ?? '');
+
+export function sentence(result: Result, units: Units): string {
+  const parts = deviceSegments(result).map(segment => `${segment.label} ${bytes(segment.bytes, units)}`);
+  return `Memory at the peak: ${parts.join(', ')}.`;
+}
+
+export function bar(view: View, result: Result) {
+  const { units } = view.calculator.state;
+  const { capacity } = result.verdict;
+  const total = result.device.expected;
+  const scale = Math.max(total, capacity) * (total > capacity ? 1 : 1.0);
+  const over = capacity > 0 && total > capacity;
+  return html`<div class="barbox">
+    <div class="track" role="img" aria-label=${sentence(result, units)} @pointerover=${hover(view)} @pointerleave=${() => view.point('')}>
+      ${capacity > 0 ? html`<div class="room moves" .style=${`inline-size:${share(capacity, scale)}`}></div>` : nothing}
+      <div class="segments">${segmentsOf(deviceSegments(result), scale, units, true)}</div>
+      ${over ? html`<div class="excess moves" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
+      ${capacity > 0 ? html`<div class="capacity moves" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
+    </div>
+    ${
+      capacity > 0
+        ? html`<div class="axis" aria-hidden="true">
+            <span class="moves ${capacity / scale > 0.7 ? 'before' : ''}" .style=${`inset-inline-start:${share(capacity, scale)}`}
+              >${gigabytes(capacity, units)} usable</span
+            >
+          </div>`
+        : nothing
+    }
+  </div>`;
+}
+
+export function legend(view: View, result: Result) {
+  const { units } = view.calculator.state;
+  return html`<ul class="legend" @pointerover=${hover(view)} @pointerleave=${() => view.point('')}>
+    ${deviceSegments(result).map(
+      segment => html`<li>
+        <button
+          type="button"
+          class="key"
+          data-part=${segment.name}
+          title=${segment.meaning}
+          @click=${() => view.goTo(segment.name === 'cached' || segment.name === 'outside' ? '#ladder' : `#rows/${segment.name}`)}
+        >
+          <span class="swatch"></span><span class="name">${segment.label}</span>
+          <span class="figure">${bytes(segment.bytes, units)}</span>
+          <span class="part muted">${percent(segment.bytes, result.device.expected)}</span>
+        </button>
+      </li>`,
+    )}
+  </ul>`;
+}
+
+/** A thin bar of components alone, for stages and the sticky line. */
+export function thinBar(components: ComponentBytes, scale: number, units: Units) {
+  return html`<div class="segments thin">${segmentsOf(componentSegments(components), scale, units, false)}</div>`;
+}
+
+export const barStyles = css`
+  .barbox {
+    position: relative;
+  }
+  .track {
+    position: relative;
+    block-size: 60px;
+  }
+  .room {
+    position: absolute;
+    inset-block: 0;
+    border-radius: 8px;
+    background: var(--sunken);
+    box-shadow: inset 0 0 0 1px var(--hairline);
+  }
+  .segments {
+    position: relative;
+    display: flex;
+    block-size: 100%;
+    border-radius: 8px;
+    overflow: hidden;
+  }
+  .segment {
+    flex: none;
+    container-type: inline-size;
+    display: flex;
+    align-items: end;
+    min-inline-size: 0;
+    padding: 6px;
+    overflow: hidden;
+    background: var(--fill);
+    border-inline-end: 2px solid var(--surface);
+    background-clip: padding-box;
+  }
+  .segment[data-part='cached'],
+  .segment[data-part='outside'] {
+    background: repeating-linear-gradient(-45deg, var(--fill) 0 3px, color-mix(in oklab, var(--fill) 45%, var(--surface)) 3px 6px)
+      padding-box;
+  }
+  .plate {
+    display: none;
+    max-inline-size: 100%;
+    padding: 1px 6px;
+    border-radius: 5px;
+    background: var(--surface);
+    font-size: 12px;
+    font-weight: 550;
+    line-height: 1.45;
+    white-space: nowrap;
+    overflow: hidden;
+    text-overflow: ellipsis;
+  }
+  @container (min-width: 92px) {
+    .segment > .plate {
+      display: block;
+    }
+  }
+  .excess {
+    position: absolute;
+    inset-block: -1px;
+    inset-inline-end: 0;
+    border: 2px solid var(--bad);
+    border-inline-start: 0;
+    border-radius: 0 9px 9px 0;
+    pointer-events: none;
+  }
+  .capacity {
+    position: absolute;
+    inset-block: -7px;
+    inline-size: 2px;
+    margin-inline-start: -1px;
+    background: var(--ink);
+    box-shadow: 0 0 0 2px var(--surface);
+    pointer-events: none;
+  }
+  .axis {
+    position: relative;
+    block-size: 26px;
+    font-size: 12.5px;
+    font-weight: 550;
+  }
+  .axis span {
+    position: absolute;
+    inset-block-start: 9px;
+    padding-inline-start: 6px;
+    line-height: 1.3;
+    white-space: nowrap;
+  }
+  .axis .before {
+    transform: translateX(-100%);
+    padding-inline: 0 2px;
+  }
+  .legend {
+    display: grid;
+    grid-template-columns: repeat(auto-fill, minmax(262px, 1fr));
+    gap: 0 28px;
+    margin-block-start: 6px;
+  }
+  .key {
+    display: flex;
+    align-items: center;
+    gap: 9px;
+    inline-size: 100%;
+    min-block-size: 32px;
+    padding: 0;
+    border: 0;
+    border-block-end: 1px solid var(--hairline);
+    background: none;
+    font-size: 13.5px;
+    text-align: start;
+    cursor: pointer;
+  }
+  .key:hover .name {
+    text-decoration: underline;
+    text-underline-offset: 0.2em;
+  }
+  .key .name {
+    flex: 1;
+  }
+  .key .figure {
+    font-weight: 600;
+  }
+  .key .part {
+    inline-size: 5.2ch;
+    text-align: end;
+    font-size: 12.5px;
+    white-space: nowrap;
+  }
+  .segments.thin {
+    block-size: 100%;
+    border-radius: 4px;
+  }
+  .thin .segment {
+    padding: 0;
+    border-inline-end-width: 1px;
+  }
+  @media (pointer: coarse) {
+    .key {
+      min-block-size: 44px;
+    }
+  }
+  @container (max-width: 560px) {
+    .track {
+      block-size: 46px;
+    }
+    .legend {
+      grid-template-columns: minmax(0, 1fr);
+    }
+  }
+`;

@@ -1,0 +1,210 @@
+// The knobs: four groups of common fields, everything else behind "More", and the meaning of the field in hand.
+
+import { css, html, nothing } from 'lit';
+import { keyed } from 'lit/directives/keyed.js';
+import type { Field } from '../border.js';
+import { compactFields, fieldLabel, fieldName, type Group, groupFields } from '../fields.js';
+import { plural } from '../format.js';
+import { formatNumber } from '../number_grammar.js';
+import { icons } from './icons.js';
+import { fieldRow } from './number_field.js';
+import type { View } from './view.js';
+
+let grouped: { fields: Field[]; groups: ReturnType<typeof groupFields> } | undefined;
+
+function groupsOf(fields: Field[]) {
+  if (grouped?.fields !== fields) grouped = { fields, groups: groupFields(fields) };
+  return grouped.groups;
+}
+
+function derived(view: View, title: string) {
+  const result = view.calculator.state.good?.result;
+  if (!result || title !== 'Parallelism') return nothing;
+  const size = (name: string) => Number(view.calculator.value(`/recipe/${name}`) ?? 1);
+  const factors = [
+    ['data', size('data_parallel_size')],
+    ['tensor', size('tensor_parallel')],
+    ['pipeline', size('pipeline_parallel')],
+    ['context', size('context_parallel')],
+  ].filter(([, value]) => Number(value) > 1);
+  const equation = factors.length > 1 ? `: ${factors.map(([name, value]) => `${name} ${value}`).join(' × ')}` : '';
+  return html`<p class="derived muted">
+    ${plural(result.num_gpus, 'GPU')}${equation}. One step takes ${plural(result.global_batch_size, 'sequence')}.
+  </p>`;
+}
+
+function group(view: View, { title, fields }: Group, open: boolean) {
+  const edits = fields.filter(field => view.calculator.state.edited.has(field.path)).length;
+  return html`<details class="group" ?open=${open} data-group=${title}>
+    <summary>
+      <span>${title}</span>${edits > 0 ? html`<span class="badge">${plural(edits, 'change')}</span>` : nothing}${icons.chevron()}
+    </summary>
+    <div class="fields">${fields.map(field => fieldRow(view, field))} ${derived(view, title)}</div>
+  </details>`;
+}
+
+function more(view: View, groups: Group[]) {
+  const { fieldQuery } = view;
+  const wanted = fieldQuery.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = groups
+    .map(({ title, fields }) => ({
+      title,
+      fields: fields.filter(field => {
+        const text = `${title} ${fieldLabel(field)} ${fieldName(field)} ${field.meaning ?? ''}`.toLowerCase();
+        return wanted.every(word => text.includes(word));
+      }),
+    }))
+    .filter(({ fields }) => fields.length > 0);
+  const all = groups.reduce((sum, { fields }) => sum + fields.length, 0);
+  const open = view.open.has('more');
+  return html`<details class="group more" ?open=${open} @toggle=${(event: Event) => view.toggle('more', (event.target as HTMLDetailsElement).open)}>
+    <summary><span>More</span><span class="badge">${plural(all, 'field')}</span>${icons.chevron()}</summary>
+    ${
+      open
+        ? html`<div class="box findfield">
+              <input
+                type="search"
+                aria-label="Find a field"
+                placeholder="Find a field"
+                autocomplete="off"
+                spellcheck="false"
+                .value=${fieldQuery}
+                @input=${(event: Event) => view.findField((event.target as HTMLInputElement).value)}
+              />
+            </div>
+            ${found.map(one => keyed(one.title, group(view, one, wanted.length > 0 || view.open.has(one.title))))}
+            ${found.length === 0 ? html`<p class="muted derived" role="status">No field matches.</p>` : nothing}`
+        : nothing
+    }
+  </details>`;
+}
+
+function helpStrip(view: View, fields: Field[]) {
+  const field = fields.find(({ path }) => path === view.help);
+  if (!field)
+    return html`<div class="strip"><p class="muted">Fields take 4k, 2^12, 175B or 8*1024. Arrow keys step.</p></div>`;
+  const bounds =
+    (field.type === 'integer' || field.type === 'number') && field.minimum !== undefined && field.maximum !== undefined
+      ? `${formatNumber(field.minimum)} to ${formatNumber(field.maximum)}${field.unit ? ` ${field.unit}` : ''}`
+      : '';
+  return html`<div class="strip" aria-hidden="true">
+    <p><strong>${fieldLabel(field)}</strong> ${bounds ? html`<span class="muted">${bounds}</span>` : nothing}</p>
+    <p class="muted">${field.meaning}</p>
+  </div>`;
+}
+
+export function controls(view: View) {
+  const fields = view.calculator.state.engine?.presets.fields ?? [];
+  const groups = groupsOf(fields);
+  return html`<section class="panel knobs" id="knobs" aria-label="Configuration">
+    ${groups.common.map(one => keyed(one.title, group(view, one, true)))} ${more(view, groups.more)} ${helpStrip(view, fields)}
+  </section>`;
+}
+
+export function compactControls(view: View) {
+  const fields = view.calculator.state.engine?.presets.fields ?? [];
+  const shown = compactFields
+    .map(path => fields.find(field => field.path === path))
+    .filter(field => field !== undefined);
+  return html`<section class="panel compact" aria-label="Configuration">${shown.map(field => fieldRow(view, field))}</section>`;
+}
+
+export const controlStyles = css`
+  .panel.knobs {
+    padding: 4px 20px 0;
+  }
+  .group {
+    border-block-end: 1px solid var(--hairline);
+  }
+  .group .group:last-child,
+  .knobs > .group:nth-last-child(2) {
+    border-block-end: 0;
+  }
+  .group > summary {
+    display: flex;
+    align-items: center;
+    gap: 8px;
+    min-block-size: 46px;
+    font-size: 14.5px;
+    font-weight: 650;
+    list-style: none;
+    cursor: pointer;
+  }
+  .group > summary::-webkit-details-marker {
+    display: none;
+  }
+  .group > summary > span:first-child {
+    flex: 1;
+  }
+  .group > summary svg {
+    color: var(--muted);
+  }
+  .group:not([open]) > summary svg {
+    transform: rotate(-90deg);
+  }
+  .more .group > summary {
+    min-block-size: 40px;
+    font-size: 13.5px;
+    font-weight: 600;
+  }
+  .badge {
+    color: var(--muted);
+    font-size: 12.5px;
+    font-weight: 450;
+  }
+  .fields {
+    padding-block: 0 12px;
+  }
+  .findfield {
+    margin-block-end: 4px;
+  }
+  .derived {
+    padding-block: 6px 2px;
+    font-size: 13px;
+    line-height: 1.45;
+  }
+  .strip {
+    position: sticky;
+    inset-block-end: 0;
+    min-block-size: 86px;
+    margin-inline: -20px;
+    padding: 12px 20px 14px;
+    background: var(--surface);
+    border-block-start: 1px solid var(--hairline);
+    border-radius: 0 0 var(--radius) var(--radius);
+    font-size: 13px;
+    line-height: 1.45;
+  }
+  .strip span {
+    margin-inline-start: 6px;
+  }
+  .compact {
+    display: grid;
+    grid-template-columns: repeat(auto-fill, minmax(280px, 1fr));
+    gap: 4px 32px;
+  }
+  @media (pointer: coarse) {
+    .group > summary,
+    .more .group > summary {
+      min-block-size: 48px;
+    }
+  }
+  @container (max-width: 899px) {
+    .strip {
+      display: none;
+    }
+  }
+  @container (max-width: 560px) {
+    .panel.knobs {
+      padding-inline: 14px;
+    }
+    .compact {
+      grid-template-columns: minmax(0, 1fr);
+    }
+  }
+  @media print {
+    .knobs {
+      display: none;
+    }
+  }
+`;

@@ -1,0 +1,235 @@
+// The answer in one sentence, with its verdict; and the same as a slim line that stays in sight while editing.
+
+import { css, html, nothing, type TemplateResult } from 'lit';
+import type { GoodAnswer, Result, Verdict } from '../border.js';
+import { phaseLabels } from '../components.js';
+import { bytes, exactBytes, gigabytes, plural, type Units, words } from '../format.js';
+import { bar, legend, thinBar } from './bar.js';
+import { icons } from './icons.js';
+import type { View } from './view.js';
+
+export function modelName(view: View): string {
+  const preset = view.calculator.preset('model');
+  const edits = view.calculator.editsIn('model');
+  if (!preset) return 'This model';
+  return edits > 0 ? `${preset.name} (edited)` : preset.name;
+}
+
+export function verdictWords(verdict: Verdict, units: Units): string {
+  const margin = gigabytes(Math.abs(verdict.margin), units);
+  switch (verdict.fit) {
+    case 'fits':
+      return `Fits, ${margin} to spare`;
+    case 'tight':
+      return verdict.margin < 0 ? `Tight: ${margin} missing` : `Tight: only ${margin} to spare`;
+    case 'does_not_fit':
+      return `Does not fit, ${margin} missing`;
+    default:
+      return 'No capacity to compare with';
+  }
+}
+
+function marginWords(verdict: Verdict, units: Units): string {
+  if (verdict.fit === 'unknown') return '';
+  return `${gigabytes(Math.abs(verdict.margin), units)} ${verdict.margin < 0 ? 'missing' : 'to spare'}`;
+}
+
+export function verdictBadge(verdict: Verdict, units: Units, short = false) {
+  const icon =
+    verdict.fit === 'fits' ? icons.check() : verdict.fit === 'does_not_fit' ? icons.cross() : icons.warning();
+  return html`<span class="verdict ${verdict.fit}">${icon}${(short ? marginWords : verdictWords)(verdict, units)}</span>`;
+}
+
+export function headlineText(view: View, good: GoodAnswer): string {
+  const { units } = view.calculator.state;
+  const { device, verdict } = good.result;
+  const capacity = verdict.capacity > 0 ? ` of ${gigabytes(verdict.capacity, units)}` : '';
+  return `${modelName(view)} needs ${gigabytes(device.expected, units)}${capacity}. ${verdictWords(verdict, units)}.`;
+}
+
+/** "backward, layer 31, mlp" */
+function place({ peak_phase, peak_where }: Result): string {
+  const phase = phaseLabels[peak_phase].toLowerCase();
+  const [head = '', ...rest] = peak_where.split(' / ');
+  const known = [phase, words(peak_phase)].some(name => head.toLowerCase().endsWith(name));
+  return (known ? [head.toLowerCase(), ...rest] : [phase, head, ...rest]).filter(Boolean).join(', ');
+}
+
+export function headline(view: View, good: GoodAnswer, withLegend: boolean, tools: TemplateResult) {
+  const { units, issues } = view.calculator.state;
+  const { result } = good;
+  const { device, verdict } = result;
+  const gpus = result.num_gpus > 1 ? `On each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'On one GPU';
+  const ranged = device.high > device.low;
+  return html`<section class="panel answer" id="answer" aria-label="Answer">
+    <div class=${issues.length > 0 ? 'pale' : ''}>
+      <div class="topline">
+        <h2 class="headline">
+          <span class="subject">${modelName(view)}</span> needs
+          <span class="total" title=${exactBytes(device.expected)}>${gigabytes(device.expected, units)}</span>
+          ${verdict.capacity > 0 ? html`of ${gigabytes(verdict.capacity, units)}` : nothing}
+        </h2>
+        ${verdictBadge(verdict, units)}
+      </div>
+      <div class="under">
+      <p class="muted">
+        ${gpus}, at the highest moment of a step: ${place(result)}.
+        ${ranged ? html`Likely between ${bytes(device.low, units)} and ${bytes(device.high, units)}.` : nothing}
+        ${result.global_batch_size > 0 ? html`Global batch ${plural(result.global_batch_size, 'sequence')}.` : nothing}
+      </p>
+      ${tools}
+      </div>
+      ${bar(view, result)} ${withLegend ? legend(view, result) : nothing}
+    </div>
+  </section>`;
+}
+
+export function slimLine(view: View, good: GoodAnswer) {
+  const { units } = view.calculator.state;
+  const { device, verdict, components } = good.result;
+  const scale = Math.max(device.expected, verdict.capacity, 1);
+  return html`<div class="slim" aria-hidden="true">
+    <div class="slimtext">
+      <span class="name">${modelName(view)}</span>
+      <strong>${gigabytes(device.expected, units)}</strong>
+      ${verdict.capacity > 0 ? html`<span class="muted">of ${gigabytes(verdict.capacity, units)}</span>` : nothing}
+      ${verdictBadge(verdict, units, true)}
+    </div>
+    <div class="slimbar">
+      ${thinBar(components, scale, units)}
+      ${
+        device.expected > verdict.capacity && verdict.capacity > 0
+          ? html`<div class="capacity" .style=${`inset-inline-start:${(100 * verdict.capacity) / scale}%`}></div>`
+          : nothing
+      }
+    </div>
+  </div>`;
+}
+
+export const headlineStyles = css`
+  .answer {
+    padding-block: 22px 18px;
+  }
+  .topline {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 8px 18px;
+  }
+  .headline {
+    flex: 1 1 auto;
+    font-size: clamp(22px, 1.1rem + 1.7cqi, 36px);
+    font-weight: 380;
+    line-height: 1.16;
+    letter-spacing: -0.018em;
+    text-wrap: balance;
+  }
+  .subject,
+  .total {
+    font-weight: 680;
+  }
+  .total {
+    white-space: nowrap;
+  }
+  .verdict {
+    display: inline-flex;
+    align-items: center;
+    gap: 7px;
+    padding: 5px 12px 5px 9px;
+    border-radius: 99px;
+    color: var(--tone);
+    background: color-mix(in oklab, var(--tone) 11%, var(--surface));
+    font-size: 14px;
+    font-weight: 640;
+    white-space: nowrap;
+  }
+  .verdict.fits {
+    --tone: var(--good);
+  }
+  .verdict.tight {
+    --tone: var(--warn);
+  }
+  .verdict.does_not_fit {
+    --tone: var(--bad);
+  }
+  .verdict.unknown {
+    --tone: var(--muted);
+  }
+  .under {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    justify-content: space-between;
+    gap: 10px 28px;
+    margin-block: 8px 20px;
+    font-size: 14px;
+  }
+  .under p {
+    flex: 1 1 380px;
+    max-inline-size: 78ch;
+    text-wrap: pretty;
+  }
+  .slimholder {
+    position: sticky;
+    inset-block-start: 0;
+    z-index: 5;
+    block-size: 0;
+  }
+  .slim {
+    display: grid;
+    grid-template-columns: minmax(0, 1fr);
+    gap: 6px;
+    padding: 9px 14px 10px;
+    background: var(--surface);
+    border: 1px solid var(--hairline);
+    border-block-start: 0;
+    border-radius: 0 0 var(--radius) var(--radius);
+    box-shadow: 0 6px 22px light-dark(rgb(0 0 0 / 0.09), rgb(0 0 0 / 0.5));
+    opacity: 0;
+    visibility: hidden;
+  }
+  .away .slim {
+    opacity: 1;
+    visibility: visible;
+  }
+  .slimtext {
+    display: flex;
+    align-items: baseline;
+    gap: 8px;
+    font-size: 14px;
+    white-space: nowrap;
+  }
+  .slimtext .name {
+    overflow: hidden;
+    text-overflow: ellipsis;
+    font-weight: 550;
+  }
+  .slimtext .verdict {
+    align-self: center;
+    margin-inline-start: auto;
+    padding-block: 1px;
+    font-size: 13px;
+  }
+  .slimbar {
+    position: relative;
+    block-size: 8px;
+  }
+  .slimbar .capacity {
+    inset-block: -2px;
+  }
+  @container (max-width: 560px) {
+    .answer {
+      padding-block: 18px 12px;
+    }
+    .under {
+      margin-block-end: 16px;
+      font-size: 13.5px;
+    }
+    .slim {
+      margin-inline: -1px;
+    }
+    .slimtext .name {
+      display: none;
+    }
+  }
+`;

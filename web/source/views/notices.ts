@@ -1,0 +1,142 @@
+// What stands above the answer: a broken link, issues of the configuration, an engine that did not come.
+
+import { css, html, nothing } from 'lit';
+import type { Issue } from '../border.js';
+import { icons } from './icons.js';
+import type { View } from './view.js';
+
+const sentences = (issue: Issue) => html`${issue.message} <span class="muted">${issue.hint}</span>`;
+
+export function linkNotice(view: View) {
+  const { notice, remark } = view.calculator.state;
+  if (notice.length === 0 && !remark) return nothing;
+  return html`<div class="notice ${notice.length > 0 ? 'warn' : ''}" role="status">
+    ${notice.length > 0 ? icons.warning() : icons.check()}
+    <div>
+      ${
+        notice.length > 0
+          ? html`<p class="noticehead">
+                ${notice.length === 1 ? 'One part of this link could not be used.' : `${notice.length} parts of this link could not be used.`}
+                The rest is applied.
+              </p>
+              <ul>
+                ${notice.map(issue => html`<li>${sentences(issue)}</li>`)}
+              </ul>`
+          : html`<p>${remark}</p>`
+      }
+    </div>
+    <button type="button" class="close" aria-label="Dismiss" @click=${() => view.calculator.dismiss()}>${icons.cross()}</button>
+  </div>`;
+}
+
+export function issueSummary(view: View) {
+  const { issues, good, engine } = view.calculator.state;
+  if (issues.length === 0) return nothing;
+  const known = new Set(engine?.presets.fields.map(field => field.path));
+  return html`<div class="notice bad" role="status">
+    ${icons.cross()}
+    <div>
+      <p class="noticehead">
+        This configuration cannot be computed.${good ? ' Below stands the last one that could.' : ''}
+      </p>
+      <ul>
+        ${issues.map(
+          issue => html`<li>
+            ${sentences(issue)}
+            ${
+              known.has(issue.path) && !view.readonly
+                ? html`<button type="button" class="quiet" @click=${() => view.goTo(issue.path)}>Go to the field</button>`
+                : nothing
+            }
+          </li>`,
+        )}
+      </ul>
+    </div>
+  </div>`;
+}
+
+export function failureNotice(view: View, retry: () => void) {
+  const { failure, engine } = view.calculator.state;
+  if (!failure) return nothing;
+  return html`<div class="notice bad" role="alert">
+    ${icons.cross()}
+    <div>
+      <p class="noticehead">
+        ${engine ? 'The engine stopped on this configuration and was started again.' : 'The engine could not be loaded, so nothing can be computed.'}
+      </p>
+      <p class="muted">${failure}</p>
+      ${
+        engine
+          ? nothing
+          : html`<p class="muted">
+              It is a WebAssembly module of this site. If the network is fine, the page’s content policy or the
+              browser’s settings may refuse WebAssembly.
+            </p>`
+      }
+      <p><button type="button" class="button" @click=${retry}>Try again</button></p>
+    </div>
+  </div>`;
+}
+
+export const noticeStyles = css`
+  .notices {
+    display: grid;
+    gap: 12px;
+  }
+  .notices:not(:has(> *)) {
+    display: none;
+  }
+  .notice {
+    --tone: var(--accent);
+    display: flex;
+    gap: 12px;
+    padding: 14px 16px;
+    background: color-mix(in oklab, var(--tone) 7%, var(--surface));
+    border: 1px solid color-mix(in oklab, var(--tone) 38%, var(--surface));
+    border-radius: var(--radius);
+    font-size: 14px;
+  }
+  .notice.warn {
+    --tone: var(--warn);
+  }
+  .notice.bad {
+    --tone: var(--bad);
+  }
+  .notice > svg {
+    flex: none;
+    margin-block-start: 3px;
+    color: var(--tone);
+  }
+  .notice > div {
+    flex: 1;
+    min-inline-size: 0;
+    overflow-wrap: anywhere;
+  }
+  .noticehead {
+    font-weight: 640;
+  }
+  .notice ul {
+    display: grid;
+    gap: 4px;
+    margin-block-start: 4px;
+  }
+  .notice p + p {
+    margin-block-start: 6px;
+  }
+  .close {
+    flex: none;
+    display: grid;
+    place-items: center;
+    inline-size: 32px;
+    block-size: 32px;
+    margin: -6px -8px 0 0;
+    padding: 0;
+    border: 0;
+    border-radius: 7px;
+    background: none;
+    cursor: pointer;
+  }
+  .close:hover {
+    background: var(--sunken);
+  }
+`;

@@ -1,0 +1,301 @@
+// One field of the configuration: number, choice, switch or text, with its unit, its message and a way back.
+
+import { css, html, nothing } from 'lit';
+import { live } from 'lit/directives/live.js';
+import type { Field, Scalar } from '../border.js';
+import { fieldLabel, isNumeric, optionLabel, step } from '../fields.js';
+import { formatNumber, parseNumber } from '../number_grammar.js';
+import { icons } from './icons.js';
+import type { View } from './view.js';
+
+export const idOf = (path: string) => `field${path.replaceAll('/', '-')}`;
+
+function numberInput(view: View, field: Field, value: Scalar | undefined, described: string, invalid: boolean) {
+  const { calculator } = view;
+  const { path } = field;
+  const draft = calculator.state.drafts.get(path);
+  const rules = { integer: field.type === 'integer', minimum: field.minimum, maximum: field.maximum, unit: field.unit };
+  const shown = typeof value === 'number' ? formatNumber(value) : '';
+  const read = (event: Event) => {
+    const text = (event.target as HTMLInputElement).value;
+    const parsed = parseNumber(text, rules);
+    if (!parsed.ok) calculator.draft(path, text, parsed.message);
+    else {
+      if (parsed.value !== value) calculator.set(path, parsed.value);
+      // The text stays as typed ("4k") until the field is left.
+      calculator.draft(path, text, '');
+    }
+  };
+  const leave = () => {
+    if (draft && draft.message === '') calculator.dropDraft(path);
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.key === 'Enter') leave();
+    else if (event.key === 'Escape' && draft) calculator.dropDraft(path);
+    else if ((event.key === 'ArrowUp' || event.key === 'ArrowDown') && typeof value === 'number') {
+      const next = step(field, value, event.key === 'ArrowUp' ? 1 : -1, { large: event.shiftKey, small: event.altKey });
+      if (next !== value || draft) calculator.set(path, next);
+    } else return;
+    event.preventDefault();
+  };
+  return html`<span class="box">
+    <input
+      id=${idOf(path)}
+      type="text"
+      inputmode="decimal"
+      autocomplete="off"
+      spellcheck="false"
+      aria-describedby=${described}
+      aria-invalid=${invalid ? 'true' : nothing}
+      .value=${live(draft ? draft.text : shown)}
+      @input=${read}
+      @change=${leave}
+      @blur=${leave}
+      @keydown=${press}
+    />${field.unit ? html`<span class="unit" aria-hidden="true">${field.unit}</span>` : nothing}
+  </span>`;
+}
+
+function control(view: View, field: Field, value: Scalar | undefined, described: string, invalid: boolean) {
+  const { calculator } = view;
+  const { path } = field;
+  if (isNumeric(field)) return numberInput(view, field, value, described, invalid);
+  if (field.type === 'boolean') {
+    return html`<input
+      id=${idOf(path)}
+      class="switch"
+      type="checkbox"
+      role="switch"
+      aria-describedby=${described}
+      .checked=${live(value === true)}
+      @change=${(event: Event) => calculator.set(path, (event.target as HTMLInputElement).checked)}
+    />`;
+  }
+  if (field.options) {
+    return html`<span class="box"
+      ><select
+        id=${idOf(path)}
+        aria-describedby=${described}
+        aria-invalid=${invalid ? 'true' : nothing}
+        @change=${(event: Event) => calculator.set(path, (event.target as HTMLSelectElement).value)}
+      >
+        ${field.options.map(
+          option =>
+            html`<option value=${option} .selected=${live(option === value)}>${optionLabel(field, option)}</option>`,
+        )}</select
+      >${icons.chevron()}</span
+    >`;
+  }
+  return html`<span class="box"
+    ><input
+      id=${idOf(path)}
+      type="text"
+      autocomplete="off"
+      spellcheck="false"
+      maxlength="200"
+      aria-describedby=${described}
+      aria-invalid=${invalid ? 'true' : nothing}
+      .value=${live(String(value ?? ''))}
+      @change=${(event: Event) => calculator.set(path, (event.target as HTMLInputElement).value)}
+  /></span>`;
+}
+
+export function fieldRow(view: View, field: Field) {
+  const { calculator } = view;
+  const { path } = field;
+  const id = idOf(path);
+  const value = calculator.value(path);
+  const draft = calculator.state.drafts.get(path);
+  const issues = calculator.issuesAt(path);
+  const message = draft?.message ?? '';
+  const invalid = message !== '' || issues.length > 0;
+  const edited = calculator.state.edited.has(path);
+  const described = `${id}-help${invalid ? ` ${id}-message` : ''}`;
+  return html`<div
+    class="field ${edited ? 'edited' : ''} ${invalid ? 'invalid' : ''}"
+    @focusin=${() => view.explain(path)}
+    @pointerenter=${(event: PointerEvent) => event.pointerType === 'mouse' && view.explain(path)}
+  >
+    <label for=${id}>${fieldLabel(field)}</label>
+    ${
+      edited
+        ? html`<button type="button" class="back" title="Back to the preset’s value" aria-label="Reset ${fieldLabel(field)}" @click=${() => calculator.reset(path)}>
+            ${icons.reset()}
+          </button>`
+        : nothing
+    }
+    ${control(view, field, value, described, invalid)}
+    <p class="help" id="${id}-help">${field.meaning ?? ''}</p>
+    ${
+      invalid
+        ? html`<div class="message" id="${id}-message">
+            ${message ? html`<p>${message} <span>Still computing with ${formatNumber(Number(value))}.</span></p>` : nothing}
+            ${issues.map(issue => html`<p>${issue.message} <span>${issue.hint}</span></p>`)}
+          </div>`
+        : nothing
+    }
+  </div>`;
+}
+
+export const fieldStyles = css`
+  .field {
+    display: grid;
+    grid-template-columns: minmax(0, 1fr) auto minmax(112px, 46%);
+    align-items: center;
+    gap: 0 8px;
+    min-block-size: 38px;
+  }
+  .field label {
+    grid-column: 1;
+    padding-block: 4px;
+    font-size: 13.5px;
+    line-height: 1.3;
+    text-wrap: balance;
+  }
+  .field.edited label {
+    font-weight: 640;
+  }
+  .field > .box,
+  .field > .switch {
+    grid-column: 3;
+  }
+  .box {
+    position: relative;
+    display: flex;
+    align-items: center;
+    min-inline-size: 0;
+    block-size: 32px;
+    background: var(--background);
+    border: 1px solid var(--outline);
+    border-radius: 7px;
+  }
+  .box:focus-within {
+    outline: 2px solid var(--accent);
+    outline-offset: 0;
+  }
+  .invalid .box {
+    border-color: var(--bad);
+    box-shadow: 0 0 0 1px var(--bad);
+  }
+  .box input,
+  .box select {
+    flex: 1;
+    inline-size: 100%;
+    min-inline-size: 0;
+    block-size: 100%;
+    padding: 0 9px;
+    border: 0;
+    outline: 0;
+    border-radius: inherit;
+    background: none;
+    font-size: 14px;
+  }
+  .box select {
+    appearance: none;
+    padding-inline-end: 28px;
+    text-overflow: ellipsis;
+    cursor: pointer;
+  }
+  .box select option {
+    color: var(--ink);
+    background: var(--surface);
+  }
+  .box svg {
+    position: absolute;
+    inset-inline-end: 8px;
+    color: var(--muted);
+    pointer-events: none;
+  }
+  .unit {
+    flex: none;
+    padding-inline-end: 9px;
+    color: var(--muted);
+    font-size: 12.5px;
+  }
+  .back {
+    grid-column: 2;
+    display: grid;
+    place-items: center;
+    inline-size: 26px;
+    block-size: 26px;
+    padding: 0;
+    border: 0;
+    border-radius: 6px;
+    background: none;
+    color: var(--muted);
+    cursor: pointer;
+  }
+  .back:hover {
+    background: var(--sunken);
+    color: var(--ink);
+  }
+  .switch {
+    appearance: none;
+    justify-self: start;
+    inline-size: 38px;
+    block-size: 24px;
+    margin: 0;
+    border: 1px solid var(--outline);
+    border-radius: 99px;
+    background: radial-gradient(circle 7px at 11px 50%, var(--outline) 98%, transparent) var(--background);
+    cursor: pointer;
+  }
+  .switch:checked {
+    border-color: var(--accent);
+    background: radial-gradient(circle 7px at 25px 50%, var(--surface) 98%, transparent) var(--accent);
+  }
+  .help {
+    position: absolute;
+    inline-size: 1px;
+    block-size: 1px;
+    overflow: hidden;
+    clip-path: inset(50%);
+  }
+  .message {
+    grid-column: 1 / -1;
+    padding: 2px 0 8px;
+    color: var(--bad);
+    font-size: 13px;
+    line-height: 1.4;
+  }
+  .message span {
+    color: var(--muted);
+  }
+  @media (pointer: coarse) {
+    .field {
+      min-block-size: 50px;
+    }
+    .box {
+      block-size: 44px;
+    }
+    .box input,
+    .box select {
+      font-size: 16px;
+    }
+    .back {
+      inline-size: 44px;
+      block-size: 44px;
+    }
+    .switch {
+      inline-size: 52px;
+      block-size: 32px;
+      background: radial-gradient(circle 11px at 15px 50%, var(--outline) 98%, transparent) var(--background);
+    }
+    .switch:checked {
+      background: radial-gradient(circle 11px at 35px 50%, var(--surface) 98%, transparent) var(--accent);
+    }
+  }
+  @container (max-width: 899px) {
+    .field:focus-within .help {
+      position: static;
+      grid-column: 1 / -1;
+      inline-size: auto;
+      block-size: auto;
+      padding-block: 2px 8px;
+      clip-path: none;
+      color: var(--muted);
+      font-size: 13px;
+      line-height: 1.4;
+    }
+  }
+`;

@@ -1,0 +1,366 @@
+// Model, GPU and recipe: three lists with a search box each (the combobox pattern of the ARIA practices guide).
+
+import { css, html, nothing } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import type { Preset, Section, SectionName } from '../border.js';
+import { count, gigabytes, plural, type Units, words } from '../format.js';
+import { icons } from './icons.js';
+import type { PickerState, View } from './view.js';
+
+const titles: Record<SectionName, string> = { model: 'Model', gpu: 'GPU', recipe: 'Recipe' };
+const lists = { model: 'models', gpu: 'gpus', recipe: 'recipes' } as const;
+
+const asNumber = (value: unknown) => (typeof value === 'number' ? value : 0);
+const asText = (value: unknown) => (typeof value === 'string' ? value : '');
+
+/** What stands beside a preset in the list. */
+function detail(section: SectionName, preset: Preset, units: Units): string {
+  if (section === 'model') return preset.parameters ? count(asNumber(preset.parameters)) : '';
+  if (section === 'gpu') return preset.memory_bytes ? gigabytes(asNumber(preset.memory_bytes), units) : '';
+  return '';
+}
+
+function heading(section: SectionName, preset: Preset): string {
+  if (section === 'model') return asText(preset.family);
+  if (section === 'gpu') return asText(preset.vendor);
+  return '';
+}
+
+/** Every word of the query must occur somewhere in the preset's names. */
+export function search(section: SectionName, presets: readonly Preset[], query: string): Preset[] {
+  const wanted = query
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  if (wanted.length === 0) return [...presets];
+  return presets.filter(preset => {
+    const text = [preset.id, preset.name, heading(section, preset), preset.description, detail(section, preset, 'GB')]
+      .join(' ')
+      .toLowerCase();
+    const squeezed = text.replace(/[\s-]+/g, '');
+    return wanted.every(word => text.includes(word) || squeezed.includes(word.replace(/-/g, '')));
+  });
+}
+
+/** One line under a picked preset: the sizes that matter most. */
+function summary(view: View, section: SectionName): string {
+  const { good, units } = view.calculator.state;
+  if (!good) return '\u00a0';
+  const config = good.config[section] as Section;
+  const number = (name: string) => asNumber(config[name]);
+  if (section === 'model') {
+    return `${count(good.result.parameters)} parameters, ${number('num_hidden_layers')} layers of ${number('hidden_size').toLocaleString('en')}`;
+  }
+  if (section === 'gpu') {
+    const parts = [gigabytes(number('memory_bytes'), units)];
+    const technology = asText(config.memory_technology);
+    if (technology) parts[0] += ` ${technology.toUpperCase()}`;
+    if (number('bandwidth_gb_per_s') > 0) parts.push(`${number('bandwidth_gb_per_s').toLocaleString('en')} GB/s`);
+    return parts.join(', ');
+  }
+  const parts = [asText(config.framework), words(asText(config.precision)), words(asText(config.optimizer))];
+  parts.push(plural(good.result.num_gpus, 'GPU'));
+  return parts.filter(Boolean).join(', ');
+}
+
+function close(view: View, root: ParentNode | null, section: SectionName): void {
+  view.setPicker(undefined);
+  root?.querySelector<HTMLElement>(`#picker-${section}`)?.focus();
+}
+
+function pick(view: View, section: SectionName, preset: Preset | undefined, event: Event): void {
+  const root = (event.currentTarget as Element).getRootNode() as ShadowRoot;
+  if (preset) view.calculator.choose(section, preset.id);
+  close(view, root, section);
+}
+
+function keys(view: View, picker: PickerState) {
+  return (event: KeyboardEvent) => {
+    const { matches, active, section } = picker;
+    const last = matches.length - 1;
+    const moves: Record<string, number> = {
+      ArrowDown: active >= last ? 0 : active + 1,
+      ArrowUp: active <= 0 ? last : active - 1,
+      PageDown: Math.min(last, active + 8),
+      PageUp: Math.max(0, active - 8),
+    };
+    const next = moves[event.key];
+    if (next !== undefined) view.setPicker({ ...picker, active: next });
+    else if (event.key === 'Enter') pick(view, section, matches[active], event);
+    else if (event.key === 'Escape') close(view, (event.currentTarget as Element).getRootNode() as ShadowRoot, section);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}
+
+function list(view: View, picker: PickerState) {
+  const { section, matches, active } = picker;
+  const { presets } = view.calculator.state.engine!;
+  const { units } = view.calculator.state;
+  const chosen = view.calculator.preset(section)?.id;
+  const option = (preset: Preset, index: number) => {
+    const title = heading(section, preset);
+    const first = title !== '' && (index === 0 || heading(section, matches[index - 1]!) !== title);
+    const described = section === 'recipe' ? asText(preset.description) : '';
+    return html`${first ? html`<div class="family" role="presentation">${title}</div>` : nothing}
+      <div
+        role="option"
+        id="option-${section}-${preset.id}"
+        class="option ${index === active ? 'active' : ''}"
+        aria-selected=${preset.id === chosen}
+        @pointermove=${() => index !== active && view.setPicker({ ...picker, active: index })}
+        @click=${(event: Event) => pick(view, section, preset, event)}
+      >
+        <span class="tick">${preset.id === chosen ? icons.check() : nothing}</span>
+        <span class="optionname">${preset.name}${described ? html`<small>${described}</small>` : nothing}</span>
+        <span class="muted figure">${detail(section, preset, units)}</span>
+      </div>`;
+  };
+  const current = matches[active];
+  return html`<div class="list">
+    <div class="find">
+      ${icons.search()}
+      <input
+        id="search-${section}"
+        type="text"
+        role="combobox"
+        autocomplete="off"
+        spellcheck="false"
+        placeholder="Search ${presets[lists[section]].length} ${section === 'gpu' ? 'GPUs' : `${section}s`}"
+        aria-label="Search ${section === 'gpu' ? 'GPUs' : `${section}s`}"
+        aria-expanded="true"
+        aria-controls="options-${section}"
+        aria-autocomplete="list"
+        aria-activedescendant=${current ? `option-${section}-${current.id}` : nothing}
+        .value=${picker.query}
+        @input=${(event: Event) => {
+          const query = (event.target as HTMLInputElement).value;
+          const found = search(section, presets[lists[section]], query);
+          view.setPicker({ section, query, matches: found, active: 0 });
+        }}
+        @keydown=${keys(view, picker)}
+      />
+    </div>
+    <div class="options" role="listbox" id="options-${section}" aria-label=${titles[section]}>
+      ${repeat(matches, preset => preset.id, option)}
+    </div>
+    ${matches.length === 0 ? html`<p class="nothing muted" role="status">Nothing matches “${picker.query}”.</p>` : nothing}
+  </div>`;
+}
+
+function picker(view: View, section: SectionName) {
+  const { calculator } = view;
+  const open = view.picker?.section === section ? view.picker : undefined;
+  const edits = calculator.editsIn(section);
+  const name = calculator.preset(section)?.name ?? (section === 'recipe' ? 'Your own' : 'Custom');
+  const show = () => {
+    const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], '');
+    const chosen = matches.findIndex(preset => preset.id === calculator.preset(section)?.id);
+    view.setPicker(open ? undefined : { section, query: '', matches, active: Math.max(0, chosen) });
+  };
+  const leave = (event: FocusEvent) => {
+    if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) view.setPicker(undefined);
+  };
+  return html`<div class="picker" @focusout=${open ? leave : nothing}>
+    <button
+      type="button"
+      id="picker-${section}"
+      class="pick"
+      aria-haspopup="listbox"
+      aria-expanded=${open !== undefined}
+      @click=${show}
+      @keydown=${(event: KeyboardEvent) => {
+        if (open || (event.key !== 'ArrowDown' && event.key !== 'ArrowUp')) return;
+        event.preventDefault();
+        show();
+      }}
+    >
+      <span class="eyebrow">${titles[section]}</span>
+      <span class="picked">${name}</span>
+      <span class="summary muted">${summary(view, section)}</span>
+      ${icons.chevron()}
+    </button>
+    ${
+      edits > 0 && !open
+        ? html`<button type="button" class="quiet edits" @click=${() => calculator.resetSection(section)}>
+            ${plural(edits, 'change')}, reset
+          </button>`
+        : nothing
+    }
+    ${open ? list(view, open) : nothing}
+  </div>`;
+}
+
+export function pickers(view: View) {
+  return html`<section class="pickers" aria-label="What is trained, and on what">
+    ${picker(view, 'model')} ${picker(view, 'gpu')} ${picker(view, 'recipe')}
+  </section>`;
+}
+
+export const pickerStyles = css`
+  .pickers {
+    display: grid;
+    gap: 12px;
+  }
+  .picker {
+    position: relative;
+    min-inline-size: 0;
+  }
+  .pick {
+    position: relative;
+    display: grid;
+    inline-size: 100%;
+    min-block-size: 84px;
+    align-content: center;
+    padding: 10px 40px 10px 16px;
+    background: var(--surface);
+    border: 1px solid var(--hairline);
+    border-radius: var(--radius);
+    text-align: start;
+    cursor: pointer;
+  }
+  .pick:hover,
+  .pick[aria-expanded='true'] {
+    border-color: var(--outline);
+  }
+  .pick > svg {
+    position: absolute;
+    inset-inline-end: 14px;
+    inset-block-start: calc(50% - 8px);
+    color: var(--muted);
+  }
+  .pick > span {
+    overflow: hidden;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+  .eyebrow {
+    color: var(--muted);
+    font-size: 12px;
+    font-weight: 550;
+    line-height: 1.5;
+  }
+  .picked {
+    font-size: 17px;
+    font-weight: 640;
+    line-height: 1.35;
+    letter-spacing: -0.008em;
+  }
+  .summary {
+    font-size: 12.5px;
+  }
+  .edits {
+    position: absolute;
+    inset-block-start: 8px;
+    inset-inline-end: 14px;
+    min-block-size: 24px;
+    font-size: 12px;
+  }
+  .list {
+    position: absolute;
+    z-index: 10;
+    inset-block-start: calc(100% + 6px);
+    inset-inline-start: 0;
+    inline-size: max(100%, min(440px, 100cqi));
+    background: var(--surface);
+    border: 1px solid var(--hairline);
+    border-radius: var(--radius);
+    box-shadow: 0 14px 44px light-dark(rgb(20 18 10 / 0.16), rgb(0 0 0 / 0.6));
+    overflow: hidden;
+  }
+  .find {
+    display: flex;
+    align-items: center;
+    gap: 9px;
+    padding-inline: 14px;
+    border-block-end: 1px solid var(--hairline);
+    color: var(--muted);
+  }
+  .find input {
+    flex: 1;
+    min-inline-size: 0;
+    min-block-size: 44px;
+    border: 0;
+    outline: 0;
+    background: none;
+    color: var(--ink);
+  }
+  .find:focus-within {
+    box-shadow: inset 0 -2px 0 var(--accent);
+  }
+  .options {
+    max-block-size: min(380px, 60vh);
+    padding: 4px 6px 8px;
+    overflow-y: auto;
+    overscroll-behavior: contain;
+    scroll-padding-block: 34px 8px;
+  }
+  .family {
+    padding: 10px 8px 3px 32px;
+    color: var(--muted);
+    font-size: 12px;
+    font-weight: 550;
+  }
+  .option {
+    display: flex;
+    align-items: baseline;
+    gap: 8px;
+    padding: 5px 8px;
+    border-radius: 7px;
+    font-size: 14px;
+    cursor: pointer;
+  }
+  .option.active {
+    background: var(--sunken);
+  }
+  .option[aria-selected='true'] .optionname {
+    font-weight: 640;
+  }
+  .option small {
+    display: block;
+    color: var(--muted);
+    font-size: 12.5px;
+    font-weight: 400;
+    line-height: 1.4;
+  }
+  .optionname {
+    flex: 1;
+    min-inline-size: 0;
+  }
+  .tick {
+    flex: none;
+    inline-size: 16px;
+    block-size: 16px;
+    align-self: center;
+    color: var(--accent);
+  }
+  .nothing {
+    padding: 14px 16px;
+    font-size: 14px;
+  }
+  @media (pointer: coarse) {
+    .option {
+      padding-block: 10px;
+    }
+    .edits {
+      min-block-size: 44px;
+    }
+  }
+  @container (min-width: 720px) {
+    .pickers {
+      grid-template-columns: 1fr 1fr 1.15fr;
+    }
+    .picker:last-child .list {
+      inset-inline: auto 0;
+    }
+  }
+  @container (max-width: 719px) {
+    .pick {
+      min-block-size: 72px;
+    }
+    .list {
+      inline-size: 100%;
+    }
+  }
+`;

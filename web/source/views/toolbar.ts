@@ -1,0 +1,116 @@
+// Copy the link, choose GiB or GB, choose light or dark; in an embed, the way to the full calculator.
+
+import { css, html, nothing } from 'lit';
+import type { Units } from '../format.js';
+import { icons } from './icons.js';
+import type { View } from './view.js';
+
+export interface ToolbarOptions {
+  /** Address of the full calculator with this configuration; shown in embeds. */
+  home: string | undefined;
+  dark: boolean;
+  switchTheme: (() => void) | undefined;
+}
+
+export function toolbar(view: View, { home, dark, switchTheme }: ToolbarOptions) {
+  const { units } = view.calculator.state;
+  const unit = (name: Units, title: string) => html`<label title=${title}>
+    <input
+      type="radio"
+      name="units"
+      value=${name}
+      .checked=${units === name}
+      @change=${() => view.calculator.setUnits(name)}
+    /><span>${name}</span>
+  </label>`;
+  return html`<div class="toolbar">
+    <fieldset class="units">
+      <legend class="visually-hidden">Units</legend>
+      ${unit('GiB', '1 GiB = 1,073,741,824 bytes')}${unit('GB', '1 GB = 1,000,000,000 bytes')}
+    </fieldset>
+    ${
+      switchTheme
+        ? html`<button type="button" class="button icononly" aria-label=${dark ? 'Light colours' : 'Dark colours'} title=${dark ? 'Light colours' : 'Dark colours'} @click=${switchTheme}>
+            ${dark ? icons.sun() : icons.moon()}
+          </button>`
+        : nothing
+    }
+    <button type="button" class="button copy" @click=${view.copyLink}>
+      ${view.copied ? icons.check() : icons.link()}<span>${view.copied ? 'Copied' : 'Copy link'}</span>
+    </button>
+    ${
+      home
+        ? html`<a class="button" href=${home} target="_blank" rel="noopener">${icons.open()}<span>Open in trainmem</span></a>`
+        : nothing
+    }
+  </div>`;
+}
+
+export const toolbarStyles = css`
+  .toolbar {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    justify-content: end;
+    gap: 8px;
+  }
+  .units {
+    display: flex;
+    margin: 0;
+    padding: 2px;
+    border: 1px solid var(--hairline);
+    border-radius: 8px;
+    background: var(--sunken);
+  }
+  .units label {
+    position: relative;
+    cursor: pointer;
+  }
+  .units input {
+    position: absolute;
+    inset: 0;
+    margin: 0;
+    opacity: 0;
+    cursor: pointer;
+  }
+  .units span {
+    display: grid;
+    place-items: center;
+    min-inline-size: 48px;
+    min-block-size: 28px;
+    border-radius: 6px;
+    font-size: 13.5px;
+    font-weight: 550;
+  }
+  .units input:checked + span {
+    background: var(--surface);
+    box-shadow: 0 0 0 1px var(--hairline);
+  }
+  .units input:focus-visible + span {
+    outline: 2px solid var(--accent);
+  }
+  .icononly {
+    inline-size: 34px;
+    padding: 0;
+  }
+  .copy {
+    min-inline-size: 112px;
+  }
+  a.button {
+    color: inherit;
+    text-decoration: none;
+  }
+  @media (pointer: coarse) {
+    .units span {
+      min-block-size: 38px;
+    }
+    .icononly {
+      inline-size: 44px;
+    }
+  }
+  @media print {
+    .toolbar {
+      display: none;
+    }
+  }
+`;

@@ -1,0 +1,36 @@
+// What every view receives: the state, the actions, and the few things that belong to one element on one page.
+
+import type { Preset, SectionName } from '../border.js';
+import type { Calculator } from '../state.js';
+
+/** The list of a picker while it is open. */
+export interface PickerState {
+  section: SectionName;
+  query: string;
+  active: number;
+  matches: Preset[];
+}
+
+export interface View {
+  calculator: Calculator;
+  readonly: boolean;
+  /** Component under the pointer, or '' */
+  hot: string;
+  point(name: string): void;
+  /** Rows and groups of the table that stand open. */
+  open: ReadonlySet<string>;
+  toggle(id: string, open?: boolean): void;
+  /** Position of the timeline's cursor; undefined: at the peak. */
+  cursor: number | undefined;
+  moveCursor(index: number): void;
+  picker: PickerState | undefined;
+  setPicker(picker: PickerState | undefined): void;
+  /** Path of the field whose meaning is shown. */
+  help: string;
+  explain(path: string): void;
+  fieldQuery: string;
+  findField(query: string): void;
+  copied: boolean;
+  copyLink(): void;
+  goTo(path: string): void;
+}
