@@ -48,8 +48,11 @@ Tensor flash_attention(Tensor q, Tensor k, Tensor v);
 /// Rotary embedding in one kernel.
 Tensor fused_rope(Tensor x, const Tensor& frequencies);
 
-/// The rank's rows of the embedding table; (s or s / t, b, h).
-Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const SequenceLayout& layout, Size t);
+/// The rank's rows of the embedding table, added up over the ranks: (b, s, h), or with `scatter` (s / t, b, h).
+Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const SequenceLayout& layout, bool scatter,
+                            Size t);
+/// This rank's rows of a whole sequence (s, b, h): a copy.
+Tensor scatter_sequence(Tensor x, const SequenceLayout& layout);
 /// Loss of every token over logits that are divided by the vocabulary: (s, b).
 Tensor vocabulary_cross_entropy(Tensor logits, const Tensor& labels);
 /// The same in Transformer Engine's kernels: the gradient is written over the logits.

@@ -8,7 +8,10 @@ namespace {
 
 constexpr Rule embedding_rule{"vocabulary-parallel embedding", "token ids: the gradient of the table needs them",
                               "Megatron-Core tensor_parallel/layers.py: VocabParallelEmbedding"};
-constexpr Rule entropy_rule{"vocabulary-parallel cross entropy", "softmax of the logits: the backward of the loss needs it",
+constexpr Rule scatter_rule{"part of the sequence", "",
+                            "Megatron-Core tensor_parallel/mappings.py: scatter_to_sequence_parallel_region"};
+constexpr Rule entropy_rule{"vocabulary-parallel cross entropy",
+                            "softmax of the logits: the backward of the loss needs it",
                             "Megatron-Core tensor_parallel/cross_entropy.py: _VocabParallelCrossEntropy"};
 constexpr Rule fused_rule{"fused cross entropy", "gradient of the logits, written over them in forward",
                           "Transformer Engine pytorch/cross_entropy.py: CrossEntropyFunction"};
@@ -16,33 +19,46 @@ constexpr Rule mean_rule{"mean of the loss", "which tokens count", "pretrain_gpt
 
 }  // namespace
 
-Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const SequenceLayout& layout, Size t) {
+Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const SequenceLayout& layout, bool scatter,
+                            Size t) {
   const Ref<Node> node = begin_node(embedding_rule, {&weight});
-  const bool divided = t.value() > 1;
   Tensor rows = ids;
-  if (divided) {  // ids of other ranks' rows point at row 0
+  if (t.value() > 1) {  // ids of other ranks' rows point at row 0
     rows = allocate(ids.shape(), DType::int64, {&embedding_rule, "masked token ids"});
     keep(node, allocate(ids.shape(), DType::boolean, {&embedding_rule, "mask of other ranks' tokens"}));
   }
   keep(node, rows);
-  const Size h = weight.size(1);
   const Size b = ids.size(0);
+  const Size h = weight.size(1);
   Tensor result = allocate({b, layout.sequence, h}, weight.dtype(), {&embedding_rule, "embedding"});
-  // (b, s, h) to (s, b, h) is a copy unless there is one sequence only.
-  const bool copies = b.value() > 1;
-  if (copies) result = allocate({layout.sequence, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
-  if (layout.sequence_parallel) result = allocate({layout.local, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
-  const Shape final_shape{layout.local, b, h};
-  if (!copies && !layout.sequence_parallel) result = alias(result, final_shape, contiguous_strides(final_shape));
-  result->is_view = false;
+  if (scatter) {
+    // (s, b, h) is a copy unless there is one sequence only.
+    if (b.value() > 1) result = allocate({layout.sequence, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
+    result = allocate({layout.local, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
+  }
   if (node)
-    node->backward = [layout, shape = weight.shape(), copies](Backward& backward) {
+    node->backward = [layout, scatter, shape = weight.shape()](Backward& backward) {
       const Tensor gradient = backward.take_gradient();
-      Tensor all_rows = gradient;
-      if (layout.sequence_parallel)
-        all_rows = allocate({layout.sequence, gradient.size(1), gradient.size(2)}, gradient.dtype(), {&embedding_rule});
-      if (copies) all_rows = allocate(all_rows.shape(), gradient.dtype(), {&embedding_rule});
+      Tensor all_rows;
+      if (scatter) {
+        const Size batch = gradient.size(1);
+        const Shape whole{layout.sequence, batch, gradient.size(2)};
+        all_rows = allocate(whole, gradient.dtype(), {&embedding_rule, "gathered gradient"});
+        if (batch.value() > 1) all_rows = allocate(whole, gradient.dtype(), {&embedding_rule, "gathered gradient"});
+      }
       backward.give(0, allocate(shape, gradient.dtype(), {&embedding_rule, "weight gradient"}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor scatter_sequence(Tensor argument, const SequenceLayout& layout) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(scatter_rule, {&x});
+  Tensor result = allocate({layout.local, x.size(1), x.size(2)}, x.dtype(), {&scatter_rule, "residual stream"});
+  if (node)
+    node->backward = [shape = x.shape()](Backward& b) {
+      b.give(0, allocate(shape, b.gradient().dtype(), {&scatter_rule, "gathered gradient"}));
     };
   finish_node(node, result);
   return result;

@@ -1,0 +1,213 @@
+// Forward of a stage. Parameters and buffers: gpt_parameters.cpp.
+#include "engine/blocks/megatron/gpt.h"
+
+#include "engine/tensor/run.h"
+
+namespace trainmem::megatron {
+
+namespace {
+
+constexpr Rule input_rule{"input", "token ids, labels and masks of the micro-batch", "pretrain_gpt.py: get_batch"};
+
+Tensor make_input(const Sizes& z, DType dtype, const char* role) {
+  Tensor tensor = allocate({z.b, z.s}, dtype, {&input_rule, role});
+  note_kept(tensor, input_rule);
+  return tensor;
+}
+
+/// (s, b, heads, d) as (b * heads, s, d): a view.
+Tensor by_head(Tensor x) {
+  const Shape shape{x.size(0), x.size(1) * x.size(2), x.size(3)};
+  return transpose(reshape(std::move(x), shape), 0, 1);
+}
+
+/// repeat_interleave over the heads.
+Tensor repeat_heads(Tensor x, Size times) {
+  const Shape shape{x.size(0), x.size(1), x.size(2) * times, x.size(3)};
+  const Shape wide{x.size(0), x.size(1), x.size(2), times, x.size(3)};
+  return reshape(contiguous(expand(unsqueeze(std::move(x), 3), wide)), shape);
+}
+
+}  // namespace
+
+Tensor StageModel::norm(const Norm& parameters, Tensor x) const {
+  if (settings_.model.norm == trainmem::Norm::layernorm)
+    return layer_norm(std::move(x), parameters.weight, parameters.bias);
+  return fused_rms_norm(std::move(x), parameters.weight);
+}
+
+Tensor StageModel::embed(const Tensor& ids) const {
+  // language_model_embedding.py.
+  const Place place("embedding");
+  const Sizes& z = settings_.sizes;
+  const bool scatters = z.layout.sequence_parallel && !positions_.defined();
+  Tensor hidden = vocabulary_embedding(embedding_, ids, z.layout, scatters, z.t);
+  if (positions_.defined()) {
+    const Tensor position_ids = make_input(z, DType::int64, "position ids");
+    Tensor rows = embedding(positions_, position_ids);
+    hidden = add(std::move(hidden), std::move(rows));
+  }
+  if (!scatters) hidden = contiguous(transpose(std::move(hidden), 0, 1), "residual stream");
+  if (z.layout.sequence_parallel && !scatters) hidden = scatter_sequence(std::move(hidden), z.layout);
+  return dropout(std::move(hidden), settings_.model.embedding_dropout);
+}
+
+Tensor StageModel::rotate(Tensor x) const {
+  if (settings_.recipe.fused_rope) return fused_rope(std::move(x), rotary_);
+  // rope_utils.py: t * cos + rotate_half(t) * sin, then a copy by cat.
+  const Tensor cos = to(multiply_number(rotary_), x.dtype(), "cosines");
+  const Tensor sin = to(multiply_number(rotary_), x.dtype(), "sines");
+  const Size half = x.size(-1) / Size(2);
+  Tensor turned;
+  {
+    Tensor right = negate(slice(x, -1, half, x.size(-1)));
+    turned = concatenate({std::move(right), slice(x, -1, 0, half)}, -1);
+  }
+  Tensor product = multiply(std::move(x), cos);
+  Tensor sum = add(std::move(product), multiply(std::move(turned), sin));
+  return concatenate({std::move(sum)}, -1);
+}
+
+Tensor StageModel::core_attention(Tensor q, Tensor k, Tensor v) const {
+  const Sizes& z = settings_.sizes;
+  if (settings_.recipe.attention != AttentionKernel::eager)
+    return flash_attention(std::move(q), std::move(k), std::move(v));
+  // dot_product_attention.py.
+  if (z.a.value() > z.k.value()) {
+    k = repeat_heads(std::move(k), z.a / z.k);
+    v = repeat_heads(std::move(v), z.a / z.k);
+  }
+  Tensor values = by_head(std::move(v));
+  Tensor scores;
+  {
+    Tensor queries = by_head(std::move(q));
+    Tensor keys = transpose(by_head(std::move(k)), 1, 2);
+    scores = bmm(std::move(queries), std::move(keys), "attention scores");
+  }
+  Tensor probabilities = dropout(scaled_masked_softmax(std::move(scores)), settings_.model.attention_dropout);
+  Tensor context = bmm(std::move(probabilities), std::move(values), "attention context");
+  context = view(std::move(context), {z.b, z.a, z.s, z.d});
+  context = contiguous(transpose(transpose(std::move(context), 0, 2), 1, 2), "attention output");
+  return context;
+}
+
+Tensor StageModel::attention(const Block& block, Tensor normed) const {
+  const Sizes& z = settings_.sizes;
+  const Model& model = settings_.model;
+  Tensor q, k, v;
+  {
+    Tensor mixed = column_linear(std::move(normed), block.qkv, z.layout, "query, key and value");
+    mixed = view(std::move(mixed), {z.s, z.b, z.k, z.qkv_width / z.k});
+    const Size queries = z.a / z.k * z.d;
+    std::vector<Tensor> parts = split(std::move(mixed), {queries, z.d, z.d}, 3);
+    q = reshape(std::move(parts[0]), {z.s, z.b, z.a, z.d});
+    k = std::move(parts[1]);
+    v = std::move(parts[2]);
+  }
+  if (model.qk_norm != QkNorm::none) {
+    q = norm(block.query_norm, std::move(q));
+    k = norm(block.key_norm, std::move(k));
+  }
+  const bool turns = model.positions == Positions::rope;
+  if (turns) {
+    q = rotate(std::move(q));
+    k = rotate(std::move(k));
+  }
+  const bool flash = settings_.recipe.attention != AttentionKernel::eager;
+  if (flash && (turns || z.a.value() > z.k.value() || model.qk_norm != QkNorm::none)) {
+    // Parts of one tensor with strides of their own are made contiguous: _get_qkv_layout.
+    q = contiguous(std::move(q), "query");
+    k = contiguous(std::move(k), "key");
+    v = contiguous(std::move(v), "value");
+  }
+  Tensor context;
+  if (settings_.recipe.recomputation == Recomputation::selective_attention && !block.recomputed) {
+    std::vector<Tensor> inputs{std::move(q), std::move(k), std::move(v)};
+    context =
+        recompute([this](const std::vector<Tensor>& x) { return core_attention(x[0], x[1], x[2]); }, std::move(inputs));
+  } else {
+    context = core_attention(std::move(q), std::move(k), std::move(v));
+  }
+  context = view(std::move(context), {z.s, z.b, z.a * z.d});
+  return row_linear(std::move(context), block.projection, z.layout, "attention projection");
+}
+
+Tensor StageModel::mlp(const Block& block, Tensor normed) const {
+  const Sizes& z = settings_.sizes;
+  const Model& model = settings_.model;
+  const bool fused = settings_.recipe.fused_mlp;
+  Tensor wide = column_linear(std::move(normed), block.fc1, z.layout, "MLP input projection");
+  if (!fused && block.fc1.bias.defined()) wide = add(std::move(wide), block.fc1.bias);
+  const Tensor bias = fused ? block.fc1.bias : Tensor();
+  Tensor active;
+  if (model.gated_mlp && fused) {
+    active = bias_swiglu(std::move(wide), bias);
+  } else if (model.gated_mlp) {
+    std::vector<Tensor> halves = split(std::move(wide), {z.f, z.f}, -1);
+    Tensor gate = model.hidden_act == Activation::silu ? silu(std::move(halves[0])) : gelu(std::move(halves[0]));
+    active = multiply(std::move(gate), std::move(halves[1]));
+  } else if (model.hidden_act == Activation::relu2) {
+    active = square(relu(std::move(wide)));
+  } else if (model.hidden_act == Activation::relu) {
+    active = relu(std::move(wide));
+  } else {
+    active = fused ? bias_gelu(std::move(wide), bias) : gelu(std::move(wide));
+  }
+  return row_linear(std::move(active), block.fc2, z.layout, "MLP output projection");
+}
+
+Tensor StageModel::layer(const Block& block, Tensor hidden) const {
+  const double probability = settings_.model.hidden_dropout;
+  {
+    const Place place("attention");
+    Tensor branch = attention(block, norm(block.attention_norm, hidden));
+    hidden = bias_dropout_add(std::move(branch), block.projection.bias, std::move(hidden), probability);
+  }
+  const Place place("mlp");
+  Tensor branch = mlp(block, norm(block.mlp_norm, hidden));
+  return bias_dropout_add(std::move(branch), block.fc2.bias, std::move(hidden), probability);
+}
+
+Tensor StageModel::loss(Tensor hidden, const Tensor& labels, const Tensor& loss_mask) const {
+  const Sizes& z = settings_.sizes;
+  hidden = norm(final_norm_, std::move(hidden));
+  SequenceLayout layout = z.layout;
+  layout.gather_buffer = true;  // the head is Megatron's own layer
+  Tensor losses;
+  {
+    const Place place("head", Component::logits_and_loss);
+    const Tensor logits = column_linear(std::move(hidden), head_, layout, "logits");
+    const Place inner("loss", Component::logits_and_loss);
+    const bool fused = settings_.recipe.loss == Loss::fused || settings_.recipe.loss == Loss::fused_linear;
+    losses = fused ? fused_cross_entropy(logits, labels, z.t) : vocabulary_cross_entropy(logits, labels);
+  }
+  const Place place("loss", Component::logits_and_loss);
+  return masked_mean(std::move(losses), loss_mask);
+}
+
+Tensor StageModel::forward(Tensor input) const {
+  const Sizes& z = settings_.sizes;
+  const PipelineStage& stage = settings_.stage;
+  Tensor ids, labels, loss_mask;
+  if (stage.first) ids = make_input(z, DType::int64, "token ids");
+  if (stage.last) {
+    labels = make_input(z, DType::int64, "labels");
+    loss_mask = make_input(z, DType::float32, "loss mask");
+  }
+  Tensor hidden = stage.first ? embed(ids) : std::move(input);
+  for (const Block& block : blocks_) {
+    const Layer scope(block.index);
+    const Repeat repeat(block.times);
+    if (block.recomputed) {
+      std::vector<Tensor> inputs;
+      inputs.push_back(std::move(hidden));
+      hidden =
+          recompute([this, &block](const std::vector<Tensor>& x) { return layer(block, x[0]); }, std::move(inputs));
+    } else {
+      hidden = layer(block, std::move(hidden));
+    }
+  }
+  return stage.last ? loss(std::move(hidden), labels, loss_mask) : hidden;
+}
+
+}  // namespace trainmem::megatron

@@ -1,0 +1,100 @@
+// A stage of Megatron-Core's GPT model on one GPU: embedding, layers, final norm, head and loss.
+//
+//   s  sequence          a  query heads       t  tensor-parallel size (a, k, f and v are divided by it here)
+//   b  micro-batch       k  key/value heads   d  size of a head
+//   h  hidden            f  MLP width         v  rows of the padded vocabulary
+//
+// The same forward serves GPT-3 (LayerNorm, biases, GELU, dropout, learned positions) and Llama (RMSNorm, SwiGLU,
+// RoPE, grouped queries). Held against Korthikanti et al. 2022 in tests/published/korthikanti_tape_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/blocks/megatron/operations.h"
+#include "engine/config.h"
+#include "engine/parallel/pipeline.h"
+
+namespace trainmem::megatron {
+
+/// What one GPU holds of the model and of a micro-batch.
+struct Sizes {
+  Size s, b, h, d;
+  Size a, k, f, v;
+  Size t;
+  Size positions;  ///< rows of the position table; 0: none
+  Size qkv_width;  ///< outputs of the query, key and value projection
+  SequenceLayout layout;
+};
+
+struct Settings {
+  const Model& model;
+  const Recipe& recipe;
+  DType dtype = DType::bfloat16;  ///< of weights and activations
+  Sizes sizes;
+  PipelineStage stage;
+};
+
+/// Sizes of one rank. Heads, widths and vocabulary are divided by tensor_parallel, rounded up.
+Sizes rank_sizes(const Config& config);
+
+/// Adds the parameters of a stage to the run and holds what its forward needs.
+class StageModel {
+ public:
+  /// `fold`: equal layers in a row are one layer that stands for all of them.
+  StageModel(const Settings& settings, bool fold);
+
+  /// The stage's forward: `input` is the previous stage's output, undefined on the first one. The result is the
+  /// hidden states, or the loss on the last stage.
+  Tensor forward(Tensor input) const;
+
+  /// Elements of all parameters of the stage on this GPU.
+  Size parameters() const { return parameters_; }
+
+ private:
+  struct Norm {
+    Tensor weight;
+    Tensor bias;
+  };
+  struct Block {
+    std::int32_t index = 0;
+    Size times = 1;
+    bool recomputed = false;
+    Norm attention_norm;
+    Norm query_norm;
+    Norm key_norm;
+    ParallelLinear qkv;
+    ParallelLinear projection;
+    Norm mlp_norm;
+    ParallelLinear fc1;
+    ParallelLinear fc2;
+  };
+
+  Tensor add_parameter(const Shape& shape, const char* name, Size times);
+  Norm make_norm(Size width, const char* name, Size times);
+  ParallelLinear make_linear(Size in, Size out, bool bias, const char* name, Size times);
+  Block make_block(std::int32_t index, Size times, bool recomputed);
+  void make_buffers();
+
+  Tensor embed(const Tensor& ids) const;
+  Tensor layer(const Block& block, Tensor hidden) const;
+  Tensor attention(const Block& block, Tensor normed) const;
+  Tensor core_attention(Tensor q, Tensor k, Tensor v) const;
+  Tensor mlp(const Block& block, Tensor normed) const;
+  Tensor norm(const Norm& parameters, Tensor x) const;
+  Tensor rotate(Tensor x) const;
+  Tensor loss(Tensor hidden, const Tensor& labels, const Tensor& loss_mask) const;
+
+  Settings settings_;
+  Size parameters_ = 0;
+  Tensor embedding_;
+  Tensor positions_;
+  std::vector<Block> blocks_;
+  Norm final_norm_;
+  ParallelLinear head_;
+  Tensor rotary_;
+  std::vector<Tensor> buffers_;
+  std::vector<Shape> linear_shapes_;  ///< distinct ones: each has one dummy gradient
+};
+
+}  // namespace trainmem::megatron

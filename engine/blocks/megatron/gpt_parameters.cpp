@@ -1,0 +1,148 @@
+// Parameters of a stage, and the buffers that live as long as the run.
+#include <algorithm>
+
+#include "engine/blocks/megatron/gpt.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem::megatron {
+
+namespace {
+
+constexpr Rule rotary_rule{"rotary table", "angles of every position, cached for all layers",
+                           "Megatron-Core models/common/embeddings/rotary_pos_embedding.py"};
+constexpr Rule buffer_rule{"global memory buffer", "input of linear layers and of attention scores, one for all layers",
+                           "Megatron-Core utils.py: GlobalMemoryBuffer"};
+constexpr Rule dummy_rule{
+    "dummy weight gradient",
+    "stands in for a weight's gradient that went straight to the main gradients; one for each shape",
+    "Transformer Engine pytorch/module/base.py: get_dummy_wgrad"};
+
+/// A parameter of a run: gradients that autograd makes are added to the main gradients and let go.
+/// distributed_data_parallel.py: _make_backward_post_hook.
+void release_gradient(const Tensor& leaf) { leaf->grad.reset(); }
+
+}  // namespace
+
+Sizes rank_sizes(const Config& config) {
+  const Model& model = config.model;
+  const Recipe& recipe = config.recipe;
+  Sizes z;
+  z.t = recipe.tensor_parallel;
+  z.s = recipe.sequence_length;
+  z.b = recipe.micro_batch_size;
+  z.h = model.hidden_size;
+  z.d = model.head_dim;
+  z.a = ceil_divide(Size(model.num_attention_heads), z.t);
+  z.k = ceil_divide(Size(model.num_key_value_heads), z.t);
+  z.f = ceil_divide(Size(model.intermediate_size), z.t);
+  z.v = ceil_divide(round_up(Size(model.vocab_size), Size(recipe.vocabulary_multiple) * z.t), z.t);
+  z.qkv_width = (z.a + Size(2) * z.k) * z.d;
+  z.positions = model.positions == Positions::learned ? Size(model.learned_positions) : Size(0);
+  z.layout.sequence = z.s;
+  z.layout.sequence_parallel = recipe.sequence_parallel && recipe.tensor_parallel > 1;
+  z.layout.local = z.layout.sequence_parallel ? ceil_divide(z.s, z.t) : z.s;
+  z.layout.gather_buffer = recipe.attention == AttentionKernel::eager;
+  return z;
+}
+
+Tensor StageModel::add_parameter(const Shape& shape, const char* name, Size times) {
+  (void)name;
+  parameters_ = parameters_ + shape.elements() * times;
+  Tensor parameter = allocate_nothing(shape, settings_.dtype);
+  parameter->requires_grad = true;
+  parameter->gradient_hook = release_gradient;
+  active_run().parameters.push_back(parameter);
+  return parameter;
+}
+
+StageModel::Norm StageModel::make_norm(Size width, const char* name, Size times) {
+  Norm result;
+  result.weight = add_parameter({width}, name, times);
+  if (settings_.model.norm == trainmem::Norm::layernorm) result.bias = add_parameter({width}, name, times);
+  return result;
+}
+
+ParallelLinear StageModel::make_linear(Size in, Size out, bool bias, const char* name, Size times) {
+  ParallelLinear result{in, out, {}};
+  parameters_ = parameters_ + in * out * times;
+  const Shape shape{out, in};
+  if (std::none_of(linear_shapes_.begin(), linear_shapes_.end(), [&](const Shape& known) { return known == shape; }))
+    linear_shapes_.push_back(shape);
+  if (bias) result.bias = add_parameter({out}, name, times);
+  return result;
+}
+
+StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool recomputed) {
+  const Sizes& z = settings_.sizes;
+  const Model& model = settings_.model;
+  Block block;
+  block.index = index;
+  block.times = times;
+  block.recomputed = recomputed;
+  active_run().layer_times[index] = times;
+  block.attention_norm = make_norm(z.h, "attention norm", times);
+  block.qkv = make_linear(z.h, z.qkv_width, model.attention_bias, "query, key and value", times);
+  if (model.qk_norm != QkNorm::none) {
+    block.query_norm = make_norm(z.d, "query norm", times);
+    block.key_norm = make_norm(z.d, "key norm", times);
+  }
+  block.projection = make_linear(z.a * z.d, z.h, model.attention_output_bias, "attention projection", times);
+  block.mlp_norm = make_norm(z.h, "MLP norm", times);
+  block.fc1 = make_linear(z.h, model.gated_mlp ? Size(2) * z.f : z.f, model.mlp_bias, "MLP input projection", times);
+  block.fc2 = make_linear(z.f, z.h, model.mlp_bias, "MLP output projection", times);
+  return block;
+}
+
+StageModel::StageModel(const Settings& settings, bool fold) : settings_(settings) {
+  const Sizes& z = settings_.sizes;
+  const Recipe& recipe = settings_.recipe;
+  const PipelineStage& stage = settings_.stage;
+  if (stage.first) {
+    embedding_ = add_parameter({z.v, z.h}, "embedding", 1);
+    if (settings_.model.positions == Positions::learned) positions_ = add_parameter({z.positions, z.h}, "positions", 1);
+  }
+  // Recomputed layers come first: method "block" of transformer_block.py.
+  std::int64_t recomputed = 0;
+  if (recipe.recomputation == Recomputation::full)
+    recomputed = recipe.recomputation_layers > 0 ? std::min(recipe.recomputation_layers, stage.layers) : stage.layers;
+  const auto add = [&](std::int64_t first, std::int64_t count, bool again) {
+    if (count == 0) return;
+    if (fold) {
+      blocks_.push_back(make_block(static_cast<std::int32_t>(first), Size(count), again));
+      return;
+    }
+    for (std::int64_t i = 0; i < count; ++i)
+      blocks_.push_back(make_block(static_cast<std::int32_t>(first + i), 1, again));
+  };
+  add(0, recomputed, true);
+  add(recomputed, stage.layers - recomputed, false);
+  if (stage.last) {
+    final_norm_ = make_norm(z.h, "final norm", 1);
+    head_ = make_linear(z.h, z.v, settings_.model.lm_head_bias, "head", 1);
+    if (stage.first && settings_.model.tie_word_embeddings) parameters_ = parameters_ - z.v * z.h;  // one table
+  }
+  make_buffers();
+}
+
+void StageModel::make_buffers() {
+  const Sizes& z = settings_.sizes;
+  const Place place("buffers", Component::workspace);
+  if (settings_.model.positions == Positions::rope) {
+    rotary_ = allocate({z.s, 1, 1, z.d}, DType::float32, {&rotary_rule, "rotary table"});
+    note_kept(rotary_, rotary_rule);
+  }
+  const auto add = [&](const Shape& shape, const Rule& rule) {
+    buffers_.push_back(allocate(shape, settings_.dtype, {&rule}));
+    note_kept(buffers_.back(), rule);
+  };
+  const Size gathered = z.s * z.b * z.h;
+  if (settings_.recipe.attention == AttentionKernel::eager) {
+    const Size scores = z.b * z.a * z.s * z.s;
+    add({z.layout.sequence_parallel ? maximum(scores, gathered) : scores}, buffer_rule);
+  } else if (z.layout.sequence_parallel && settings_.stage.last) {
+    add({gathered}, buffer_rule);
+  }
+  for (const Shape& shape : linear_shapes_) add(shape, dummy_rule);
+}
+
+}  // namespace trainmem::megatron

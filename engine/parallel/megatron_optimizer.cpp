@@ -1,0 +1,89 @@
+#include "engine/parallel/megatron_optimizer.h"
+
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr Rule weights_rule{"parameter buffer", "weights of this GPU, one after another in one buffer",
+                            "Megatron-Core distributed/param_and_grad_buffer.py: _ParamAndGradBuffer"};
+constexpr Rule gradients_rule{"gradient buffer", "main gradients of all weights: every micro-batch adds to them",
+                              "Megatron-Core distributed/param_and_grad_buffer.py: _ParamAndGradBuffer"};
+constexpr Rule main_weights_rule{"main weights", "fp32 copy of the weights that the optimizer changes",
+                                 "Megatron-Core optimizer/distrib_optimizer.py, optimizer.py"};
+constexpr Rule state_rule{"optimizer state", "one number a weight, from step to step",
+                          "Megatron-Core optimizer/__init__.py: FusedAdam, SGD"};
+constexpr Rule copy_rule{"main gradients", "fp32 copy of the 16-bit gradients for the optimizer",
+                         "Megatron-Core optimizer/optimizer.py: _copy_model_grads_to_main_grads"};
+constexpr Rule square_rule{"foreach square root", "", "pytorch torch/optim/adam.py: _multi_tensor_adam"};
+
+}  // namespace
+
+DType megatron_weights(const Recipe& recipe) {
+  if (recipe.weights_dtype != DType::automatic) return recipe.weights_dtype;
+  switch (recipe.precision) {
+    case Precision::fp32: return DType::float32;
+    case Precision::fp16:
+    case Precision::fp16_mixed:
+    case Precision::fp16_autocast: return DType::float16;
+    default: return DType::bfloat16;
+  }
+}
+
+DType megatron_gradients(const Recipe& recipe) {
+  if (recipe.gradients_dtype != DType::automatic) return recipe.gradients_dtype;
+  // --accumulate-allreduce-grads-in-fp32 is set by --bf16 and not by --fp16.
+  const DType weights = megatron_weights(recipe);
+  return weights == DType::bfloat16 && recipe.precision != Precision::bf16 ? DType::float32 : weights;
+}
+
+MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters) : recipe_(recipe) {
+  const DType weights = megatron_weights(recipe);
+  const DType gradients = megatron_gradients(recipe);
+  const bool pure = recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16;
+  mixed_ = is_half(weights) && (!pure || recipe.master_weights_dtype != DType::automatic);
+  state_ = recipe.optimizer_state_dtype != DType::automatic ? recipe.optimizer_state_dtype
+           : mixed_                                         ? DType::float32
+                                                            : weights;
+  copies_gradients_ = mixed_ && is_half(gradients);
+  const Size d = recipe.distributed_optimizer ? Size(recipe.data_parallel_size) : Size(1);
+  // Buffers end at a multiple of 128 elements and of d.
+  const Size buffer = recipe.distributed_optimizer ? round_up(round_up(parameters, 128), d) : parameters;
+  share_ = recipe.distributed_optimizer ? buffer / d : parameters;
+  add({buffer}, weights, Component::weights, weights_rule);
+  add({buffer}, gradients, Component::gradients, gradients_rule);
+  if (mixed_) {
+    const DType main = recipe.master_weights_dtype != DType::automatic ? recipe.master_weights_dtype : DType::float32;
+    add({share_}, main, Component::master_weights, main_weights_rule);
+  }
+}
+
+void MegatronOptimizer::add(const Shape& shape, DType dtype, Component component, const Rule& rule) {
+  const Place place("states", component);
+  tensors_.push_back(allocate(shape, dtype, {&rule}));
+  note_kept(tensors_.back(), rule);
+}
+
+void MegatronOptimizer::step() {
+  if (copies_gradients_) {
+    const Place place("optimizer", Component::optimizer_temporaries);
+    main_gradients_ = allocate({share_}, DType::float32, {&copy_rule});
+    note_kept(main_gradients_, copy_rule);
+  }
+  const int states = recipe_.optimizer == Optimizer::sgd || recipe_.optimizer == Optimizer::none ? 0
+                     : recipe_.optimizer == Optimizer::sgd_momentum                              ? 1
+                     : recipe_.optimizer == Optimizer::adamw_amsgrad                             ? 3
+                                                                                                 : 2;
+  if (!has_states_)
+    for (int i = 0; i < states; ++i) add({share_}, state_, Component::optimizer_states, state_rule);
+  has_states_ = true;
+  if (recipe_.optimizer_implementation != OptimizerImplementation::fused && states >= 2) {
+    const Place place("optimizer", Component::optimizer_temporaries);
+    const Tensor root = allocate({share_}, state_, {&square_rule});
+  }
+}
+
+void MegatronOptimizer::zero_grad() { main_gradients_.reset(); }
+
+}  // namespace trainmem

@@ -1,0 +1,60 @@
+#include "engine/parallel/pipeline.h"
+
+#include <algorithm>
+
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+std::vector<PipelineStage> pipeline_stages(const Recipe& recipe, std::int64_t layers) {
+  const std::int64_t stages = std::max<std::int64_t>(recipe.pipeline_parallel, 1);
+  const std::int64_t named_first = stages > 1 ? recipe.pipeline_first_stage_layers : 0;
+  const std::int64_t named_last = stages > 1 ? recipe.pipeline_last_stage_layers : 0;
+  const std::int64_t sharing = stages - (named_first > 0 ? 1 : 0) - (named_last > 0 ? 1 : 0);
+  const std::int64_t shared = layers - named_first - named_last;
+  std::vector<PipelineStage> result;
+  std::int64_t first_layer = 0;
+  std::int64_t sharer = 0;
+  for (std::int64_t i = 0; i < stages; ++i) {
+    PipelineStage stage;
+    stage.index = i;
+    stage.first = i == 0;
+    stage.last = i == stages - 1;
+    stage.first_layer = first_layer;
+    if (stage.first && named_first > 0) {
+      stage.layers = named_first;
+    } else if (stage.last && named_last > 0) {
+      stage.layers = named_last;
+    } else {
+      stage.layers = shared / sharing + (sharer < shared % sharing ? 1 : 0);
+      ++sharer;
+    }
+    first_layer += stage.layers;
+    stage.micro_batches_in_flight = std::min(stages - i, recipe.gradient_accumulation_steps);
+    result.push_back(stage);
+  }
+  return result;
+}
+
+void one_forward_one_backward(const PipelineStage& stage, std::int64_t stages, std::int64_t micro_batches, bool fold,
+                              const std::function<void()>& forward, const std::function<void()>& backward) {
+  const std::int64_t warm_up = std::min(stages - stage.index - 1, micro_batches);
+  const std::int64_t steady = micro_batches - warm_up;
+  const auto times = [fold](std::int64_t count, const std::function<void()>& turn) {
+    if (count == 0) return;
+    if (fold) {
+      const Repeat repeat{Size(count)};
+      turn();
+      return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) turn();
+  };
+  times(warm_up, forward);
+  times(fold ? steady : std::min(steady, longest_steady), [&] {
+    forward();
+    backward();
+  });
+  times(warm_up, backward);
+}
+
+}  // namespace trainmem
