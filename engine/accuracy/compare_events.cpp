@@ -17,15 +17,28 @@ struct Step {
 
 std::size_t storage_of(std::int32_t event) { return static_cast<std::size_t>((event > 0 ? event : -event) - 1); }
 
+// The order of frees with no allocation between them makes no difference to any allocator.
+void sort_runs_of_frees(std::vector<Step>& steps) {
+  for (auto begin = steps.begin(); begin != steps.end();) {
+    const bool frees = begin->bytes < 0;
+    const auto end = std::find_if(begin, steps.end(), [&](const Step& step) { return (step.bytes < 0) != frees; });
+    if (frees) std::sort(begin, end, [](const Step& a, const Step& b) { return a.bytes < b.bytes; });
+    begin = end;
+  }
+}
+
+// Events of a phase and of those that follow under the same name.
 std::vector<Step> steps(const Recording& recording, std::size_t phase) {
   const std::size_t begin = recording.phases[phase].first_event;
-  const std::size_t end =
-      phase + 1 < recording.phases.size() ? recording.phases[phase + 1].first_event : recording.events.size();
+  std::size_t next = phase + 1;
+  while (next < recording.phases.size() && recording.phases[next].name == recording.phases[phase].name) ++next;
+  const std::size_t end = next < recording.phases.size() ? recording.phases[next].first_event : recording.events.size();
   std::vector<Step> result;
   for (std::size_t index = begin; index < end; ++index) {
     const Bytes bytes = recording.storages[storage_of(recording.events[index])].bytes;
     if (bytes != 0) result.push_back({recording.events[index] > 0 ? bytes : -bytes, index});
   }
+  sort_runs_of_frees(result);
   return result;
 }
 

@@ -22,11 +22,11 @@ std::vector<PredictedPhase> phases_of(const Recording& recording) {
   for (std::size_t index = 0; index < recording.phases.size(); ++index) {
     const bool last = index + 1 == recording.phases.size();
     const std::size_t end = last ? recording.events.size() : recording.phases[index + 1].first_event;
-    PredictedPhase phase;
-    phase.name = recording.phases[index].name;
-    phase.peak = allocated;
-    phase.peak_without_scratch = allocated - scratch;
-    phase.peak_event = event;
+    // The loss is a phase of the engine and a part of the recorded forward: both marks bear one name.
+    if (phases.empty() || phases.back().name != recording.phases[index].name) {
+      phases.push_back({recording.phases[index].name, allocated, allocated, allocated - scratch, event});
+    }
+    PredictedPhase& phase = phases.back();
     for (; event < end; ++event) {
       const std::int32_t what = recording.events[event];
       const StorageRecord& storage = recording.storages[static_cast<std::size_t>((what > 0 ? what : -what) - 1)];

@@ -170,9 +170,9 @@ AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tens
 }
 
 Tensor scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, const ScaledDotProduct& options) {
-  Tensor q = autocast_low(std::move(query));
-  Tensor k = autocast_low(std::move(key));
-  Tensor v = autocast_low(std::move(value));
+  Tensor v = autocast_low(value);
+  Tensor k = autocast_low(key);
+  Tensor q = autocast_low(query);
   switch (select_attention(q, k, v, options)) {
     case AttentionAlgorithm::flash: return flash(q, k, v, options.dropout);
     case AttentionAlgorithm::efficient: return efficient(q, k, v, options.mask);

@@ -20,18 +20,18 @@ struct Factors {
   Tensor bias;
 };
 
-Factors linear_factors(Tensor x, const Tensor& weight, const Tensor& bias) {  // F.linear(x, weight, bias)
+Factors linear_factors(const Tensor& x, const Tensor& weight, const Tensor& bias) {  // F.linear(x, weight, bias)
   Factors factors;
   factors.bias = autocast_low(bias);
   factors.weight = autocast_low(weight);
-  factors.x = autocast_low(std::move(x));
+  factors.x = autocast_low(x);
   return factors;
 }
 
-Factors addmm_factors(Tensor x, const Tensor& weight, const Tensor& bias) {  // torch.addmm(bias, x, weight)
+Factors addmm_factors(const Tensor& x, const Tensor& weight, const Tensor& bias) {  // torch.addmm(bias, x, weight)
   Factors factors;
   factors.weight = autocast_low(weight);
-  factors.x = autocast_low(std::move(x));
+  factors.x = autocast_low(x);
   factors.bias = autocast_low(bias);
   return factors;
 }
@@ -74,17 +74,21 @@ Tensor product(Factors factors, Size out, const char* role) {
 
 }  // namespace
 
-Tensor linear(Tensor x, const Tensor& weight, const Tensor& bias, const char* role) {
-  return product(linear_factors(std::move(x), weight, bias), weight.size(0), role);
+Tensor linear(Tensor argument, const Tensor& weight, const Tensor& bias, const char* role) {
+  const Tensor x = std::move(argument);
+  return product(linear_factors(x, weight, bias), weight.size(0), role);
 }
 
-Tensor conv1d(Tensor x, const Tensor& weight, const Tensor& bias, const char* role) {
-  return product(addmm_factors(std::move(x), weight, bias), weight.size(1), role);
+Tensor conv1d(Tensor argument, const Tensor& weight, const Tensor& bias, const char* role) {
+  const Tensor x = std::move(argument);
+  return product(addmm_factors(x, weight, bias), weight.size(1), role);
 }
 
-Tensor bmm(Tensor left, Tensor right, const char* role) {
-  const Tensor b = autocast_low(std::move(right));
-  const Tensor a = autocast_low(std::move(left));
+Tensor bmm(Tensor left_argument, Tensor right_argument, const char* role) {
+  const Tensor left = std::move(left_argument);
+  const Tensor right = std::move(right_argument);
+  const Tensor b = autocast_low(right);
+  const Tensor a = autocast_low(left);
   const Ref<Node> node = begin_node(bmm_rule, {&a, &b});
   if (wants(node, 0)) keep(node, b);
   if (wants(node, 1)) keep(node, a);
@@ -107,9 +111,11 @@ Tensor baddbmm(Tensor input, Tensor left, Tensor right, const char* role) {
   return bmm(std::move(left), std::move(right), role);
 }
 
-Tensor matmul(Tensor left, Tensor right, const char* role) {
-  Tensor b = autocast_low(std::move(right));
-  Tensor a = autocast_low(std::move(left));
+Tensor matmul(Tensor left_argument, Tensor right_argument, const char* role) {
+  const Tensor left = std::move(left_argument);
+  const Tensor right = std::move(right_argument);
+  Tensor b = autocast_low(right);
+  Tensor a = autocast_low(left);
   const Size batch = a.elements() / (a.size(-1) * a.size(-2));
   Shape shape = a.shape();
   shape[-1] = b.size(-1);

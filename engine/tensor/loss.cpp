@@ -11,7 +11,8 @@ constexpr Rule nll_rule{"nll_loss", "log-probabilities: the backward of the loss
                         "derivatives.yaml: nll_loss_forward"};
 
 Tensor log_softmax(Tensor argument) {
-  const Tensor x = autocast_fp32(std::move(argument));
+  const Tensor given = std::move(argument);
+  const Tensor x = autocast_fp32(given);
   const Ref<Node> node = begin_node(log_softmax_rule, {&x});
   Tensor result = allocate(x.shape(), x.dtype(), {&log_softmax_rule, "log-probabilities"});
   keep(node, result);

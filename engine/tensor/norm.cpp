@@ -21,7 +21,8 @@ Shape statistics_shape(const Tensor& x) {
 
 Tensor layer_norm(Tensor argument, const Tensor& given_weight, const Tensor& given_bias) {
   // Under autocast a layer norm is of the fp32 list: input, weight and bias.
-  const Tensor x = contiguous(autocast_fp32(std::move(argument)));
+  const Tensor given = std::move(argument);
+  const Tensor x = contiguous(autocast_fp32(given));
   const Tensor weight = given_weight.defined() ? autocast_fp32(given_weight) : Tensor();
   const Tensor bias = given_bias.defined() ? autocast_fp32(given_bias) : Tensor();
   const Ref<Node> node = begin_node(layer_norm_rule, {&x, &weight, &bias});

@@ -132,7 +132,8 @@ namespace {
 
 /// pow_backward: grad * (exponent * self.pow(exponent - 1)), three tensors in a row.
 Tensor power(Tensor argument) {
-  const Tensor x = autocast_fp32(std::move(argument));
+  const Tensor given = std::move(argument);
+  const Tensor x = autocast_fp32(given);
   const Ref<Node> node = begin_node(power_rule, {&x});
   keep(node, x);
   Tensor result = allocate_like(x, x.shape(), x.dtype(), {&power_rule});
@@ -154,7 +155,8 @@ Tensor square(Tensor x) { return power(std::move(x)); }
 Tensor cube(Tensor x) { return power(std::move(x)); }
 
 Tensor rsqrt(Tensor argument) {
-  const Tensor x = autocast_fp32(std::move(argument));
+  const Tensor given = std::move(argument);
+  const Tensor x = autocast_fp32(given);
   const Ref<Node> node = begin_node(rsqrt_rule, {&x});
   Tensor result = allocate_like(x, x.shape(), x.dtype(), {&rsqrt_rule});
   keep(node, result);

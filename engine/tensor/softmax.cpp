@@ -9,7 +9,8 @@ constexpr Rule softmax_rule{"softmax", "result of softmax: its backward needs it
 }
 
 Tensor softmax(Tensor argument, DType dtype) {
-  Tensor x = std::move(argument);
+  const Tensor given = std::move(argument);  // the caller's; held until softmax returns
+  Tensor x = given;
   // aten SoftMax.cpp: only fp16 to fp32 is one kernel; any other pair casts first.
   const bool one_kernel = x.dtype() == DType::float16 && dtype == DType::float32;
   if (dtype == DType::automatic)
