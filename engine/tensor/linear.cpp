@@ -55,16 +55,19 @@ Tensor product(Factors factors, Size out, const char* role) {
   if (node)
     node->backward = [x_shape = x.shape(), weight_shape = weight.shape(), biased = bias.defined()](Backward& b) {
       const Tensor& gradient = b.gradient();
-      int next = 0;
-      const Tensor kept_x = b.wants(1) ? b.kept(next++) : Tensor();
-      const Tensor kept_weight = b.wants(0) ? b.kept(next++) : Tensor();
       const auto give_weight = [&] {
         if (b.wants(1)) b.give(1, allocate(weight_shape, gradient.dtype(), {&linear_rule, "weight gradient"}));
       };
-      // The generated backward goes by the arguments' names: mm (mat2, self), addmm (mat1, mat2, self).
-      if (!biased) give_weight();
-      if (b.wants(0)) b.give(0, allocate(x_shape, gradient.dtype(), {&linear_rule}));
-      if (biased) give_weight();
+      {
+        int next = 0;
+        const Tensor kept_x = b.wants(1) ? b.kept(next++) : Tensor();
+        const Tensor kept_weight = b.wants(0) ? b.kept(next++) : Tensor();
+        // The generated backward goes by the arguments' names: mm (mat2, self), addmm (mat1, mat2, self).
+        if (!biased) give_weight();
+        if (b.wants(0)) b.give(0, allocate(x_shape, gradient.dtype(), {&linear_rule}));
+        if (biased) give_weight();
+      }
+      // Of the bias it passes the gradient on; the engine sums it up afterwards (validate_outputs).
       if (b.wants(2)) b.give(2, allocate({gradient.size(1)}, gradient.dtype(), {&bias_rule}));
     };
   finish_node(node, result);

@@ -30,7 +30,7 @@ class Gpt2Block : public Block {
       const Place place("norm before MLP");
       hidden = norm_2_(std::move(hidden));
     }
-    const Tensor fed = mlp(std::move(hidden));
+    const Tensor fed = mlp(hidden);
     return residual + fed;
   }
 

@@ -1,9 +1,17 @@
-// Llama and the families written like it: models/llama/modeling_llama.py.
+// Llama and the families written like it: transformers models/llama, mistral, qwen2 and gemma, modeling_*.py.
 #include "engine/blocks/transformers/families.h"
 
 namespace trainmem::transformers {
 
 namespace {
+
+constexpr Rule scale_rule{"embedding scale", "a buffer that the embeddings are multiplied with",
+                          "transformers models/gemma/modeling_gemma.py: GemmaTextScaledWordEmbedding"};
+
+NormLayer::Form norm_form(const Model& m) {
+  if (m.norm == Norm::layernorm) return NormLayer::Form::layer_norm;
+  return m.model_type == "gemma" ? NormLayer::Form::gemma : NormLayer::Form::llama;
+}
 
 class LlamaBlock : public Block {
  public:
@@ -19,7 +27,7 @@ class LlamaBlock : public Block {
     gate_ = Linear(h, m.intermediate_size, m.mlp_bias, dtype, "gate");
     up_ = Linear(h, m.intermediate_size, m.mlp_bias, dtype, "up");
     down_ = Linear(m.intermediate_size, h, m.mlp_bias, dtype, "down");
-    const auto form = m.norm == Norm::layernorm ? NormLayer::Form::layer_norm : NormLayer::Form::llama;
+    const NormLayer::Form form = norm_form(m);
     input_norm_ = NormLayer(form, {h}, m.norm_weight, m.norm_bias, dtype);
     post_attention_norm_ = NormLayer(form, {h}, m.norm_weight, m.norm_bias, dtype);
   }
@@ -58,7 +66,8 @@ class LlamaBlock : public Block {
 
   Tensor mlp(Tensor x) const {
     const Place place("mlp");
-    return down_(activate(gate_(x), model_.hidden_act) * up_(x));
+    Tensor gate = activate(gate_(x), model_.hidden_act);  // before up: the order of the nodes
+    return down_(std::move(gate) * up_(x));
   }
 
   const Model& model_;
@@ -73,15 +82,19 @@ class Llama : public Architecture {
   void make_embedding() override {
     const Place place("embedding");
     embedding_ = make_parameter({model.vocab_size, model.hidden_size}, weights, "token embedding");
+    if (model.model_type == "gemma") {
+      const Set<Component> component(active_run().component, Component::weights);
+      scale_ = allocate({}, weights, {&scale_rule});
+      note_kept(scale_, scale_rule);
+    }
   }
 
   std::unique_ptr<Block> make_block(std::int64_t) override { return std::make_unique<LlamaBlock>(model, weights); }
 
   void make_head() override {
-    const auto form = model.norm == Norm::layernorm ? NormLayer::Form::layer_norm : NormLayer::Form::llama;
     {
       const Place place("final norm");
-      norm_ = NormLayer(form, {model.hidden_size}, model.norm_weight, model.norm_bias, weights);
+      norm_ = NormLayer(norm_form(model), {model.hidden_size}, model.norm_weight, model.norm_bias, weights);
     }
     rotary_ = std::make_unique<Rotary>(Size(model.head_dim));
     const Place place("head");
@@ -98,6 +111,7 @@ class Llama : public Architecture {
     {
       const Place place("embedding");
       state.hidden = embedding(embedding_, ids);
+      if (scale_.defined()) state.hidden = std::move(state.hidden) * scale_;
     }
     state.inputs.positions = position_ids(ids.size(1));
     state.held = {state.hidden};
@@ -116,6 +130,7 @@ class Llama : public Architecture {
 
  private:
   Tensor embedding_;
+  Tensor scale_;
   NormLayer norm_;
   std::unique_ptr<Rotary> rotary_;
   Linear head_;
