@@ -7,7 +7,8 @@ namespace {
 constexpr Rule buffer_rule{"buffer", "a buffer of the model", "transformers modeling_rope_utils.py"};
 constexpr Rule rope_rule{"rotary tables", "cosines and sines that every block uses",
                          "transformers models/llama/modeling_llama.py: LlamaRotaryEmbedding.forward"};
-constexpr Rule arange_rule{"positions", "token positions", "transformers models/llama/modeling_llama.py: LlamaModel.forward"};
+constexpr Rule arange_rule{"positions", "token positions",
+                           "transformers models/llama/modeling_llama.py: LlamaModel.forward"};
 constexpr Rule mask_rule{"causal mask", "added to the scores of every block",
                          "transformers masking_utils.py: eager_mask, sdpa_mask"};
 
@@ -28,15 +29,27 @@ NormLayer::NormLayer(Form norm_form, Shape shape, bool with_weight, bool with_bi
   if (with_bias) bias = make_parameter(shape, dtype, "norm");
 }
 
-Tensor NormLayer::operator()(Tensor x) const {
-  if (form == Form::layer_norm) return layer_norm(std::move(x), weight, bias);
-  if (form == Form::fused) return fused_rms_norm(std::move(x), weight);
-  const DType input_dtype = x.dtype();
-  Tensor hidden = to(std::move(x), DType::float32);
+Tensor NormLayer::operator()(Tensor argument) const {
+  const Tensor x = std::move(argument);  // a module's argument lives until the module returns
+  switch (form) {
+    case Form::layer_norm: return layer_norm(x, weight, bias);
+    case Form::fused: return fused_rms_norm(x, weight);
+    case Form::gemma: {
+      // models/gemma/modeling_gemma.py, GemmaRMSNorm: everything in fp32, cast at the end.
+      Tensor hidden = to(x, DType::float32);
+      Tensor output = hidden * rsqrt(add_number(mean_last(square(hidden))));
+      hidden.reset();
+      output = output * add_number(to(weight, DType::float32));
+      return to(output, x.dtype());
+    }
+    case Form::llama:
+    case Form::olmo2: break;
+  }
+  Tensor hidden = to(x, DType::float32);
   const Tensor variance = mean_last(square(hidden));
   hidden = hidden * rsqrt(add_number(variance));
-  if (form == Form::olmo2) return to(weight * std::move(hidden), input_dtype);
-  return weight * to(std::move(hidden), input_dtype);
+  if (form == Form::olmo2) return to(weight * hidden, x.dtype());
+  return weight * to(hidden, x.dtype());
 }
 
 Rotary::Rotary(Size turning) : width(turning) {
@@ -96,6 +109,19 @@ void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
   k = std::move(turned_k);
 }
 
+void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const Size turning = cos.size(-1);
+  Tensor turned_q = slice(q, -1, 0, turning);
+  const Tensor rest_q = slice(q, -1, turning, q.size(-1));
+  Tensor turned_k = slice(k, -1, 0, turning);
+  const Tensor rest_k = slice(k, -1, turning, k.size(-1));
+  apply_rotary(turned_q, turned_k, cos, sin);
+  turned_q = concatenate({turned_q, rest_q}, -1, "query");
+  turned_k = concatenate({turned_k, rest_k}, -1, "key");
+  q = std::move(turned_q);
+  k = std::move(turned_k);
+}
+
 Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool sliding) {
   const bool eager = kernel == AttentionKernel::eager;
   if (kernel == AttentionKernel::flash || (!eager && !sliding)) return {};
@@ -146,7 +172,8 @@ Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, Att
       key = repeat_kv(key, groups);
       value = repeat_kv(value, groups);
     }
-    return contiguous(transpose(scaled_dot_product_attention(std::move(query), std::move(key), std::move(value), call), 1, 2));
+    return contiguous(
+        transpose(scaled_dot_product_attention(std::move(query), std::move(key), std::move(value), call), 1, 2));
   }
   const DType dtype = query.dtype();
   key = repeat_kv(key, groups);
@@ -154,8 +181,9 @@ Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, Att
   weights = multiply_number(matmul(query, transpose(key, 2, 3)));
   if (options.softcapping > 0) weights = multiply_number(tanh(multiply_number(std::move(weights))));
   if (mask.defined()) weights = weights + mask;
-  weights = to(softmax(std::move(weights), DType::float32), dtype);
-  weights = dropout(std::move(weights), options.dropout);
+  // A variable that is assigned anew holds its old tensor until the new one is there.
+  weights = to(softmax(weights, DType::float32), dtype);
+  weights = dropout(weights, options.dropout);
   return contiguous(transpose(matmul(weights, value), 1, 2));
 }
 

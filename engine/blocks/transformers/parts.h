@@ -26,7 +26,7 @@ struct Conv1D {
 
 /// The norm of a model: layer norm in one kernel, or RMSNorm written out as the families write it.
 struct NormLayer {
-  enum class Form { layer_norm, llama, gemma, olmo2, cohere, fused } form = Form::llama;
+  enum class Form { layer_norm, llama, gemma, olmo2, fused } form = Form::llama;
   Tensor weight;
   Tensor bias;
   NormLayer() = default;
@@ -49,6 +49,8 @@ Tensor position_ids(Size sequence);
 
 /// (q * cos) + (rotate_half(q) * sin) for query and key; cos, sin are (1, s, width).
 void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+/// The same for the first channels of each head, as many as the tables have; the others are joined to them again.
+void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 
 /// The causal mask that transformers makes, or none where SDPA does without one.
 Tensor causal_mask(Size batch, Size sequence, DType dtype, AttentionKernel attention, bool sliding);
