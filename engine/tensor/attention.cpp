@@ -27,6 +27,14 @@ Tensor allocate_heads(const Shape& shape, DType dtype, const Label& label) {
 
 bool same_storage(const Tensor& a, const Tensor& b) { return a->storage.get() == b->storage.get(); }
 
+/// The flash kernel's backward reads (b, s, a, d) in contiguous memory: what lies otherwise is copied.
+Tensor contiguous_heads(const Tensor& x) {
+  const Shape& s = x.shape();
+  const Strides expected = contiguous_strides({s[0], s[2], s[1], s[3]});
+  if (x->strides[1] == expected[2] && x->strides[2] == expected[1]) return x;
+  return allocate_heads(s, x.dtype(), {&flash_rule, "contiguous copy"});
+}
+
 Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
   (void)dropout;  // its mask is drawn again in backward
   const Ref<Node> node = begin_node(flash_rule, {&q, &k, &v});
@@ -34,7 +42,7 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) 
   keep(node, k);
   keep(node, v);
   const Shape& shape = q.shape();
-  Tensor result = allocate_heads(shape, q.dtype(), {&flash_rule, "attention output"});
+  Tensor result = allocate_like(q, shape, q.dtype(), {&flash_rule, "attention output"});
   const Tensor log_sum_exp = allocate({shape[0], shape[1], shape[2]}, DType::float32, {&flash_rule, "log-sum-exp"});
   const Tensor seed = allocate({2}, DType::int64, {&flash_rule, "random seed"});
   const Tensor offset = allocate({}, DType::int64, {&flash_rule, "random offset"});
@@ -48,7 +56,8 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) 
       for (int i = 0; i < 7; ++i) kept.push_back(b.kept(i));
       const Tensor& query = kept[0];
       const Tensor& key = kept[1];
-      const Tensor gradient = b.gradient();
+      const Tensor gradient = contiguous_heads(b.gradient());
+      const Tensor output = contiguous_heads(kept[3]);
       const DType dtype = query.dtype();
       const Shape& s = query.shape();
       // Scratch of the kernel, one after another: row sums, fp32 gradient of the query, and with grouped heads the
@@ -65,9 +74,9 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) 
         expanded_key = allocate(expanded, dtype, {&flash_scratch_rule, "gradient of key for all heads (scratch)"});
         expanded_value = allocate(expanded, dtype, {&flash_scratch_rule, "gradient of value for all heads (scratch)"});
       }
-      b.give(0, allocate_heads(s, dtype, {&flash_rule, "gradient of query"}));
-      b.give(1, allocate_heads(key.shape(), dtype, {&flash_rule, "gradient of key"}));
-      b.give(2, allocate_heads(kept[2].shape(), dtype, {&flash_rule, "gradient of value"}));
+      b.give(0, allocate_like(query, s, dtype, {&flash_rule, "gradient of query"}));
+      b.give(1, allocate_like(key, key.shape(), dtype, {&flash_rule, "gradient of key"}));
+      b.give(2, allocate_like(kept[2], kept[2].shape(), dtype, {&flash_rule, "gradient of value"}));
     };
   finish_node(node, result);
   return result;

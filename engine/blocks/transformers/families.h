@@ -11,5 +11,8 @@ namespace trainmem::transformers {
 
 std::unique_ptr<Architecture> make_llama(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_gpt2(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_gpt_neox(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_opt(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_phi(const Model& model, DType weights);
 
 }  // namespace trainmem::transformers

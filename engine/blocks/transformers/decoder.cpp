@@ -1,0 +1,46 @@
+#include "engine/blocks/transformers/decoder.h"
+
+namespace trainmem::transformers {
+
+void Decoder::make_embedding() {
+  const Place place("embedding");
+  embedding_ = make_parameter({model.vocab_size, model.hidden_size}, weights, "token embedding");
+}
+
+void Decoder::make_final_norm() {
+  const Place place("final norm");
+  norm_ = block_norm(model, weights);
+}
+
+void Decoder::make_language_head() {
+  const Place place("head");
+  if (model.tie_word_embeddings) {
+    head_.weight = embedding_;
+    head_.role = "logits";
+  } else {
+    head_ = Linear(model.hidden_size, model.vocab_size, model.lm_head_bias, weights, "logits");
+  }
+}
+
+void Decoder::make_head() {
+  make_final_norm();
+  make_language_head();
+}
+
+Tensor Decoder::end(Tensor hidden) {
+  const Place place("final norm");
+  return norm_(std::move(hidden));
+}
+
+Tensor Decoder::head(Tensor hidden) { return head_(std::move(hidden)); }
+
+Size turning_width(const Model& model) {
+  return static_cast<std::int64_t>(static_cast<double>(model.head_dim) * model.partial_rotary_factor);
+}
+
+NormLayer block_norm(const Model& model, DType dtype) {
+  const auto form = model.norm == Norm::layernorm ? NormLayer::Form::layer_norm : NormLayer::Form::llama;
+  return NormLayer(form, {model.hidden_size}, model.norm_weight, model.norm_bias, dtype);
+}
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,32 @@
+// What most GPT-like families share at their two ends: a token embedding, a layer norm after the last block, a head.
+#pragma once
+
+#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/transformers/parts.h"
+
+namespace trainmem::transformers {
+
+class Decoder : public Architecture {
+ public:
+  using Architecture::Architecture;
+  void make_embedding() override;
+  void make_head() override;
+  Tensor end(Tensor hidden) override;
+  Tensor head(Tensor hidden) override;
+
+ protected:
+  void make_final_norm();
+  void make_language_head();
+
+  Tensor embedding_;
+  NormLayer norm_;
+  Linear head_;
+};
+
+/// Channels of a head that RoPE turns.
+Size turning_width(const Model& model);
+
+/// The norm of a block, or the final one, as the model describes it.
+NormLayer block_norm(const Model& model, DType dtype);
+
+}  // namespace trainmem::transformers
