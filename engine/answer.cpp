@@ -1,13 +1,12 @@
 #include "engine/answer.h"
 
+#include "engine/estimate.h"
 #include "engine/json_io.h"
 #include "engine/json_writer.h"
 #include "engine/link.h"
 #include "engine/validate.h"
 
 namespace trainmem {
-
-Result estimate(const Config& config);
 
 namespace {
 

@@ -208,7 +208,7 @@ constexpr Field fields[] = {
      "GPUs, or groups of GPUs, that hold the same part of the model and see different data."},
     {"/recipe/hybrid_shard_size", "hsdp", [](Config& c) -> Member { return c.recipe.hybrid_shard_size; }, 0, 1048576,
      "GPUs", "Data parallelism", "GPUs of one shard group of FSDP; 0: all of data_parallel_size."},
-    {"/recipe/fsdp_version", "fsdp", [](Config& c) -> Member { return c.recipe.fsdp_version; }, 1, 2, "",
+    {"/recipe/fsdp_version", "fsdp_version", [](Config& c) -> Member { return c.recipe.fsdp_version; }, 1, 2, "",
      "Data parallelism", "1: FullyShardedDataParallel with flat parameters; 2: fully_shard."},
     {"/recipe/reshard_after_forward", "reshard", [](Config& c) -> Member { return c.recipe.reshard_after_forward; }, 0,
      0, "", "Data parallelism",

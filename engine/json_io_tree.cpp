@@ -87,8 +87,8 @@ class TreeBuilder {
     for (const char c : before) line += c == '\n' ? 1 : 0;
     const auto column = static_cast<std::int64_t>(before.size() - (before.rfind('\n') + 1)) + 1;
     out_.issues.push_back({"not_json", pointer(),
-                           "The text is not JSON: unexpected " + in_quotes(last_token) + " at line " +
-                               std::to_string(line) + ", column " + std::to_string(column) + ".",
+                           "The text is not JSON: unexpected " + in_quotes(text_.substr(before.size(), 1)) +
+                               " at line " + std::to_string(line) + ", column " + std::to_string(column) + ".",
                            "Check brackets, quotes and commas there."});
     return false;
   }
@@ -168,6 +168,8 @@ JsonText parse_json(std::string_view text) {
 }
 
 std::string number_text(double value) {
+  if (value != value) return "nan";
+  if (value - value != 0) return value < 0 ? "-infinity" : "infinity";
   char digits[64];
   const char* end = nlohmann::detail::to_chars(digits, digits + sizeof(digits), value);
   std::string text(digits, static_cast<std::size_t>(end - digits));

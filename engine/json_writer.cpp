@@ -72,7 +72,7 @@ JsonWriter& JsonWriter::text(std::string_view value) {
 
 JsonWriter& JsonWriter::integer(std::int64_t value) { return raw(std::to_string(value)); }
 
-JsonWriter& JsonWriter::number(double value) { return raw(number_text(value)); }
+JsonWriter& JsonWriter::number(double value) { return raw(value - value == 0 ? number_text(value) : "null"); }
 
 JsonWriter& JsonWriter::boolean(bool value) { return raw(value ? "true" : "false"); }
 

@@ -1,0 +1,164 @@
+// What validation refuses: ranges, sizes that do not divide, contradictions, and what is not modelled.
+#include "engine/validate.h"
+
+#include <limits>
+#include <string>
+
+#include "engine/config_values.h"
+#include "engine/presets.h"
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+namespace {
+
+Config llama() {
+  Config config;
+  Issues issues;
+  apply_model_preset("llama2-7b", config, issues);
+  return config;
+}
+
+/// "code path; " of every issue after one change of Llama 2 7B with the default recipe.
+template <class Change>
+std::string issues_after(Change change) {
+  Config config = llama();
+  change(config);
+  std::string all;
+  for (const Issue& issue : validate(config)) all += issue.code + " " + issue.path + "; ";
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("validation: a plain configuration has no issues") { CHECK(validate(llama()).empty()); }
+
+TEST_CASE("validation: every field is held to its range") {
+  for (const Field& field : config_fields()) {
+    const FieldType type = field.in(llama()).type();
+    if (type != FieldType::integer && type != FieldType::number) continue;
+    INFO(field.path);
+    for (const double outside : {field.minimum - 1, field.maximum * 2 + 1, -1e18}) {
+      const std::string all = issues_after([&](Config& c) {
+        if (type == FieldType::integer) {
+          field.in(c).integer() = static_cast<std::int64_t>(outside);
+        } else {
+          field.in(c).number() = outside;
+        }
+      });
+      const bool missing = outside == 0 && std::string_view(field.path).substr(0, 7) == "/model/";
+      CHECK(all.find((missing ? "missing " : "out_of_range ") + std::string(field.path)) != std::string::npos);
+    }
+  }
+  CHECK(issues_after([](Config& c) { c.recipe.expert_imbalance = std::numeric_limits<double>::quiet_NaN(); }) ==
+        "out_of_range /recipe/expert_imbalance; ");
+  CHECK(issues_after([](Config& c) { c.recipe.weights_dtype = DType::int64; }) ==
+        "out_of_range /recipe/weights_dtype; ");
+}
+
+TEST_CASE("validation: an empty model lacks its sizes, each by name") {
+  std::string all;
+  for (const Issue& issue : validate(Config{})) all += issue.code + " " + issue.path.substr(7) + "; ";
+  CHECK(all ==
+        "missing vocab_size; missing hidden_size; missing num_hidden_layers; missing num_attention_heads; "
+        "missing num_key_value_heads; missing head_dim; missing intermediate_size; ");
+}
+
+TEST_CASE("validation: sizes that do not divide, with divisors that do") {
+  const std::string tensor = "not_divisible /recipe/tensor_parallel; ";
+  CHECK(issues_after([](Config& c) { c.recipe.tensor_parallel = 3; }) == tensor + tensor + tensor + tensor);
+  CHECK(issues_after([](Config& c) {
+          c.recipe.tensor_parallel = 8;
+          c.model.num_key_value_heads = 4;
+        }) == tensor);
+  CHECK(issues_after([](Config& c) { c.model.num_key_value_heads = 5; }) ==
+        "not_divisible /model/num_key_value_heads; ");
+  CHECK(issues_after([](Config& c) { c.recipe.pipeline_parallel = 5; }) == "not_divisible /recipe/pipeline_parallel; ");
+  CHECK(issues_after([](Config& c) {
+          c.recipe.pipeline_parallel = 5;
+          c.recipe.pipeline_first_stage_layers = c.recipe.pipeline_last_stage_layers = 7;
+        }).empty());
+  CHECK(issues_after([](Config& c) {
+          c.recipe.pipeline_parallel = 5;
+          c.recipe.pipeline_first_stage_layers = 30;
+        }) == "not_divisible /recipe/pipeline_parallel; ");
+  CHECK(issues_after([](Config& c) { c.recipe.pipeline_parallel = 64; }) == "out_of_range /recipe/pipeline_parallel; ");
+  CHECK(issues_after([](Config& c) {
+          c.recipe.tensor_parallel = 2;
+          c.recipe.sequence_parallel = true;
+          c.recipe.sequence_length = 1001;
+        }) == "not_divisible /recipe/sequence_length; ");
+  CHECK(issues_after([](Config& c) {
+          c.recipe.data_parallel = DataParallel::fsdp;
+          c.recipe.data_parallel_size = 8;
+          c.recipe.hybrid_shard_size = 3;
+        }) == "not_divisible /recipe/hybrid_shard_size; ");
+
+  Config config = llama();
+  config.recipe.pipeline_parallel = 5;
+  CHECK(validate(config)[0].message == "num_hidden_layers 32 does not divide by pipeline_parallel 5.");
+  CHECK(validate(config)[0].hint == "32 divides by 4 and by 8.");
+}
+
+TEST_CASE("validation: contradictions") {
+  CHECK(issues_after([](Config& c) { c.recipe.sequence_parallel = true; }) ==
+        "contradiction /recipe/sequence_parallel; ");
+  CHECK(issues_after([](Config& c) { c.recipe.precision = Precision::fsdp_bf16; }) ==
+        "contradiction /recipe/precision; ");
+  CHECK(issues_after([](Config& c) { c.recipe.virtual_pipeline_stages = 2; }) ==
+        "contradiction /recipe/virtual_pipeline_stages; ");
+  CHECK(issues_after([](Config& c) { c.recipe.pipeline_first_stage_layers = 2; }) ==
+        "contradiction /recipe/pipeline_first_stage_layers; ");
+  CHECK(issues_after([](Config& c) { c.recipe.hybrid_shard_size = 1; }) == "contradiction /recipe/hybrid_shard_size; ");
+  CHECK(issues_after([](Config& c) {
+          c.recipe.distributed_optimizer = true;
+          c.recipe.data_parallel = DataParallel::zero1;
+        }) == "contradiction /recipe/distributed_optimizer; ");
+  CHECK(issues_after([](Config& c) {
+          c.recipe.precision = Precision::fp32;
+          c.recipe.attention = AttentionKernel::flash;
+        }) == "contradiction /recipe/attention; ");
+  CHECK(issues_after([](Config& c) { c.recipe.lora.targets = "q,w"; }) == "unknown_word /recipe/lora/targets; ");
+  CHECK(issues_after([](Config& c) { c.recipe.lora.targets = ""; }) == "unknown_word /recipe/lora/targets; ");
+  CHECK(issues_after([](Config& c) {
+          c.recipe.quantization = Quantization::nf4;
+        }).find("contradiction /recipe/quantization; ") == 0);
+}
+
+TEST_CASE("validation: a learned position table ends the sequence") {
+  Config config;
+  Issues issues;
+  apply_model_preset("gpt2", config, issues);
+  config.recipe.sequence_length = 1024;
+  CHECK(validate(config).empty());
+  config.recipe.sequence_length = 1025;
+  REQUIRE(validate(config).size() == 1);
+  CHECK(validate(config)[0].path == "/recipe/sequence_length");
+}
+
+TEST_CASE("validation: sizes beyond all machines are refused before they overflow") {
+  CHECK(issues_after([](Config& c) {
+          for (const Field& field : config_fields()) {
+            const std::string_view path = field.path;
+            if (path == "/recipe/micro_batch_size" || path == "/recipe/sequence_length" ||
+                path == "/model/hidden_size" || path == "/model/num_hidden_layers") {
+              field.in(c).integer() = static_cast<std::int64_t>(field.maximum);
+            }
+          }
+        }) == "too_large ; ");
+}
+
+TEST_CASE("validation: every preset is acceptable with a recipe that suits it") {
+  for (const PresetText& preset : model_presets()) {
+    INFO(preset.id);
+    Config config;
+    Issues issues;
+    apply_model_preset(preset.id, config, issues);
+    config.recipe.sequence_length = 128;
+    for (const Issue& issue : validate(config)) {
+      INFO(issue.path + ": " + issue.message);
+      CHECK(issue.code == "not_yet_modelled");
+    }
+    CHECK(issues.empty());
+  }
+}
