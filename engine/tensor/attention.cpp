@@ -60,20 +60,13 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) 
       const Tensor output = contiguous_heads(kept[3]);
       const DType dtype = query.dtype();
       const Shape& s = query.shape();
-      // Scratch of the kernel, one after another: row sums, fp32 gradient of the query, and with grouped heads the
-      // gradients of key and value for every query head.
+      // Scratch of the kernel: row sums and the gradient of the query in fp32, and with grouped heads the gradients
+      // of key and value for every query head. Taken as one piece, as the recorded steps have it.
       const Size rows = round_up(s[2], 128);
       const Size width = s[3].value() <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
-      const Tensor row_sums = allocate({s[0], s[1], rows}, DType::float32, {&flash_scratch_rule, "row sums (scratch)"});
-      const Tensor accumulator =
-          allocate({s[0], rows, s[1], width}, DType::float32, {&flash_scratch_rule, "fp32 gradient of query (scratch)"});
-      Tensor expanded_key;
-      Tensor expanded_value;
-      if (key.size(1) != s[1]) {
-        const Shape expanded{s[0], key.size(2), s[1], s[3]};
-        expanded_key = allocate(expanded, dtype, {&flash_scratch_rule, "gradient of key for all heads (scratch)"});
-        expanded_value = allocate(expanded, dtype, {&flash_scratch_rule, "gradient of value for all heads (scratch)"});
-      }
+      Size bytes = s[0] * s[1] * rows * (width + Size(1)) * Size(element_bytes(DType::float32));
+      if (key.size(1) != s[1]) bytes = bytes + Size(2) * s[0] * key.size(2) * s[1] * s[3] * Size(element_bytes(dtype));
+      const Tensor scratch = allocate({bytes}, DType::uint8, {&flash_scratch_rule, "gradients and row sums (scratch)"});
       b.give(0, allocate_like(query, s, dtype, {&flash_rule, "gradient of query"}));
       b.give(1, allocate_like(key, key.shape(), dtype, {&flash_rule, "gradient of key"}));
       b.give(2, allocate_like(kept[2], kept[2].shape(), dtype, {&flash_rule, "gradient of value"}));
