@@ -4,6 +4,7 @@
 
 #include "engine/blocks/transformers/model.h"
 #include "engine/optimizer_step.h"
+#include "engine/parallel/fsdp.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
 
@@ -26,8 +27,10 @@ class Training {
 
   void operator()() {
     run_.begin_phase(0, Phase::initialise, "init");
+    wrapper_ = make_wrapper();
     transformers::CausalModel model(transformers::make_architecture(config_.model, formats_.weights),
-                                    transformers::layer_slots(config_.model, options_.fold), config_.recipe);
+                                    transformers::layer_slots(config_.model, options_.fold), config_.recipe,
+                                    wrapper_.get());
     OptimizerStep optimizer(config_.recipe, formats_);
     for (std::int32_t step = 1; step <= options_.steps; ++step) {
       micro_batches(model, step);
@@ -37,10 +40,18 @@ class Training {
       run_.begin_phase(step, Phase::optimizer_step, name + " zero_grad");
       optimizer.zero_grad();
     }
-    run_.begin_phase(options_.steps, Phase::optimizer_step, "end");
+    run_.closed = true;
   }
 
  private:
+  std::unique_ptr<ModuleWrapper> make_wrapper() const {
+    const Recipe& recipe = config_.recipe;
+    const std::int64_t shards = recipe.hybrid_shard_size > 0 ? recipe.hybrid_shard_size : recipe.data_parallel_size;
+    if (recipe.data_parallel != DataParallel::fsdp || shards == 1) return nullptr;
+    return std::make_unique<Fsdp>(shards, ShardedFormats{formats_.computation, recipe.gradient_reduce_dtype},
+                                  recipe.reshard_after_forward, recipe.framework == Framework::torchtitan);
+  }
+
   void micro_batches(transformers::CausalModel& model, std::int32_t step) {
     const std::int64_t count = config_.recipe.gradient_accumulation_steps;
     Tensor ids;
@@ -75,12 +86,14 @@ class Training {
     if (config_.recipe.gradient_accumulation_steps > 1) mean = scalar_operation(loss);
     run_.begin_phase(step, Phase::backward, name + " backward");
     run_backward(mean.defined() ? mean : loss);
+    if (wrapper_) wrapper_->end_backward();
   }
 
   const Config& config_;
   const StepOptions options_;
   Run& run_;
   const Formats formats_;
+  std::unique_ptr<ModuleWrapper> wrapper_;
 };
 
 }  // namespace
@@ -102,9 +115,14 @@ Formats formats(const Recipe& recipe) {
       result.weights = DType::float32;
       result.autocast = DType::float16;
       break;
-    case Precision::fsdp_bf16: result.weights = DType::float32; break;
+    case Precision::fsdp_bf16:
+      result.weights = DType::float32;
+      result.computation = DType::bfloat16;
+      break;
   }
   if (recipe.weights_dtype != DType::automatic) result.weights = recipe.weights_dtype;
+  if (result.computation == DType::automatic) result.computation = result.weights;
+  if (recipe.activations_dtype != DType::automatic) result.computation = recipe.activations_dtype;
   result.gradients = recipe.gradients_dtype;
   result.optimizer_states = recipe.optimizer_state_dtype;
   return result;

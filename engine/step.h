@@ -20,6 +20,7 @@ Recording run_training(const Config& config, const StepOptions& options);
 /// Number formats that a recipe's precision stands for, with what the recipe overrides.
 struct Formats {
   DType weights = DType::bfloat16;
+  DType computation = DType::automatic;  ///< of gathered weights; automatic: as the weights
   DType autocast = DType::automatic;  ///< automatic: no autocast
   DType gradients = DType::automatic; ///< automatic: as the weights
   DType optimizer_states = DType::automatic;

@@ -148,6 +148,7 @@ class Engine {
       const Set<std::int32_t> layer(active.layer, node.layer);
       const Set<Component> component(active.component, node.component);
       active.mark_place();
+      if (node.before) node.before();
       Backward backward(node, task.gradients, results);
       node.backward(backward);
       for (std::size_t i = 0; i < results.size(); ++i)
@@ -250,14 +251,20 @@ void run_backward(const Tensor& loss) {
 Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool trainable) {
   constexpr static Rule weight{"weight", "a weight of the model", "pytorch torch/nn/parameter.py"};
   Run& run = active_run();
+  if (run.parameter_maker) return run.parameter_maker(shape, dtype, name);
   const Set<Component> component(run.component, Component::weights);
   Tensor parameter = allocate(shape, dtype, {&weight, name});
   note_kept(parameter, weight);
   parameter->requires_grad = trainable;
+  register_parameter(parameter);
+  return parameter;
+}
+
+void register_parameter(const Tensor& parameter) {
+  Run& run = active_run();
   parameter->parameter = static_cast<std::int32_t>(run.parameters.size());
   run.parameters.push_back(parameter);
   run.parameter_layers.push_back(run.layer);
-  return parameter;
 }
 
 }  // namespace trainmem

@@ -80,6 +80,7 @@ class Node {
   std::vector<Kept> kept;
   std::vector<Result> results;  ///< of the forward operation: what arriving gradients must look like
   Function backward;
+  std::function<void()> before;  ///< runs before the node's backward, when its gradients are there
   Tensor leaf;  ///< accumulation nodes: the leaf whose .grad they fill
   std::uint32_t place = 0;
   std::int32_t layer = -1;
@@ -105,7 +106,10 @@ void run_backward(const Tensor& loss);
 /// Runs backward from any tensor with the gradient given.
 void run_backward(const Tensor& root, Tensor gradient);
 
-/// A leaf that wants a gradient: allocates it as a weight and registers it with the run.
+/// Hands a leaf to the optimizer.
+void register_parameter(const Tensor& parameter);
+/// A leaf that wants a gradient: allocates it as a weight and registers it with the run, or lets the run's
+/// parameter_maker do so.
 Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool trainable = true);
 
 }  // namespace trainmem

@@ -61,6 +61,7 @@ void Frame::recompute() {
   const Set<bool> grad(run.grad_enabled, true);
   const Set<SavedTensorHooks*> hooks(run.hooks, &fill);
   const Set<bool> stopped(run.stopped, false);
+  const Set<bool> again(run.recomputing, true);
   const AutocastScope scope(autocast);
   forward(input);
 }
@@ -101,6 +102,7 @@ Tensor checkpoint_reentrant(Forward forward, Tensor argument) {
       {
         const Set<bool> grad(active.grad_enabled, true);
         const AutocastScope scope(autocast);
+        const Set<bool> again(active.recomputing, true);
         output = forward(input);
       }
       run_backward(output, b.gradient());

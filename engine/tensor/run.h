@@ -29,6 +29,7 @@ class Run {
 
   Recording& tape;
   bool grad_enabled = true;
+  bool closed = false;   ///< the tape is complete: what goes now is no longer written to it
   bool stopped = false;  ///< a recomputation has everything it needs: nothing is allocated or kept any more
   Autocast autocast;
   SavedTensorHooks* hooks = nullptr;
@@ -39,6 +40,8 @@ class Run {
   std::int32_t layer = -1;
   std::vector<Tensor> parameters;
   std::vector<std::int32_t> parameter_layers;  ///< of each parameter; -1: outside the layers
+  std::function<Tensor(const Shape&, DType, const char*)> parameter_maker;  ///< data-parallel sharding makes parameters
+  bool recomputing = false;  ///< a recomputed forward is running
   std::unordered_map<const TensorBody*, Tensor> autocast_weights;
   std::unordered_map<std::int32_t, Size> layer_times;  ///< how many equal layers a layer stands for; absent: one
 

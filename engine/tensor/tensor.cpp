@@ -26,7 +26,7 @@ bool operator==(const Shape& a, const Shape& b) {
 }
 
 void Storage::release() {
-  if (id >= 0) run->tape.events.push_back(-(id + 1));
+  if (id >= 0 && !run->closed) run->tape.events.push_back(-(id + 1));
   delete this;
 }
 
@@ -70,13 +70,13 @@ Tensor make(const Shape& shape, const Strides& strides, DType dtype, Ref<Storage
   return Tensor(Ref<TensorBody>(body));
 }
 
-Ref<Storage> allocate_storage(const Shape& shape, DType dtype, const Label& label) {
-  auto* storage = new Storage;
-  Ref<Storage> handle(storage);
-  Run& run = active_run();
-  storage->run = &run;
-  storage->bytes = bits(dtype) == 8 ? shape.elements() : shape.elements() * Size(bits(dtype)) / Size(8);
-  if (run.stopped) return handle;
+Size bytes_of(const Size& elements, DType dtype) {
+  return bits(dtype) == 8 ? elements : elements * Size(bits(dtype)) / Size(8);
+}
+
+void write_to_tape(Storage* storage, const Shape& shape, DType dtype, const Label& label) {
+  Run& run = *storage->run;
+  if (run.stopped) return;
   StorageRecord record;
   record.bytes = storage->bytes.value();
   record.size_line = storage->bytes.line();
@@ -92,6 +92,14 @@ Ref<Storage> allocate_storage(const Shape& shape, DType dtype, const Label& labe
   storage->id = static_cast<std::int32_t>(run.tape.storages.size());
   run.tape.storages.push_back(record);
   run.tape.events.push_back(storage->id + 1);
+}
+
+Ref<Storage> allocate_storage(const Shape& shape, DType dtype, const Label& label) {
+  auto* storage = new Storage;
+  Ref<Storage> handle(storage);
+  storage->run = &active_run();
+  storage->bytes = bytes_of(shape.elements(), dtype);
+  write_to_tape(storage, shape, dtype, label);
   return handle;
 }
 
@@ -130,6 +138,21 @@ Tensor allocate_nothing(const Shape& shape, DType dtype) {
   auto* storage = new Storage;
   storage->run = &active_run();
   return make(shape, contiguous_strides(shape), dtype, Ref<Storage>(storage));
+}
+
+Tensor declare(const Shape& shape, DType dtype) { return allocate_nothing(shape, dtype); }
+
+void give_memory(const Tensor& tensor, Size elements, Component component, const Label& label) {
+  Storage* storage = tensor->storage.get();
+  storage->bytes = bytes_of(elements, tensor.dtype());
+  const Set<Component> scope(storage->run->component, component);
+  write_to_tape(storage, tensor.shape(), tensor.dtype(), label);
+}
+
+void take_memory(const Tensor& tensor) {
+  Storage* storage = tensor->storage.get();
+  if (storage->id >= 0 && !storage->run->closed) storage->run->tape.events.push_back(-(storage->id + 1));
+  storage->id = -1;
 }
 
 Tensor alias(const Tensor& base, const Shape& shape, const Strides& strides) {

@@ -143,6 +143,12 @@ Tensor allocate_nothing(const Shape& shape, DType dtype);
 Tensor alias(const Tensor& base, const Shape& shape, const Strides& strides);
 /// The same tensor without its history.
 Tensor detach(const Tensor& tensor);
+/// A leaf of `shape` whose memory is not there yet: give_memory() and take_memory() come and go.
+Tensor declare(const Shape& shape, DType dtype);
+/// Allocates the memory of a declared tensor, `elements` of its format (padding included), on the active stream.
+void give_memory(const Tensor& tensor, Size elements, Component component, const Label& label);
+/// Frees the memory of a declared tensor, whoever holds it.
+void take_memory(const Tensor& tensor);
 /// Gives the tensor's storage a component, whatever it was allocated as.
 void set_component(const Tensor& tensor, Component component);
 /// Notes on the tape why autograd keeps this storage.

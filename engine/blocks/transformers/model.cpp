@@ -49,46 +49,79 @@ std::vector<LayerSlot> layer_slots(const Model& model, bool fold) {
   return slots;
 }
 
-CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe)
-    : architecture_(std::move(architecture)), slots_(std::move(slots)), recipe_(recipe) {
+CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe,
+                         ModuleWrapper* wrapper)
+    : architecture_(std::move(architecture)), slots_(std::move(slots)), recipe_(recipe), wrapper_(wrapper) {
+  // A tied embedding belongs to one group with the head.
+  const bool apart = recipe.fsdp_wrap_embeddings && !architecture_->model.tie_word_embeddings;
+  if (wrapper_ != nullptr) embedding_group_ = wrapper_->open_group(apart ? ModulePart::embedding : ModulePart::root);
   architecture_->make_embedding();
-  for (const LayerSlot& slot : slots_) {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const LayerSlot& slot = slots_[i];
     const Layer layer(slot.index);
     active_run().layer_times[slot.index] = slot.times;
     const Repeat repeat(slot.times);
+    if (wrapper_ != nullptr)
+      groups_.push_back(wrapper_->open_group(i + 1 == slots_.size() ? ModulePart::last_layer : ModulePart::layer));
     blocks_.push_back(architecture_->make_block(slot.index));
+  }
+  if (wrapper_ != nullptr) {
+    head_group_ = embedding_group_;
+    if (apart)
+      head_group_ = wrapper_->open_group(ModulePart::head);
+    else
+      wrapper_->reopen_group(embedding_group_);
   }
   architecture_->make_head();
 }
 
+Tensor CausalModel::run_block(std::size_t i, Tensor hidden, const BlockInputs& inputs) {
+  if (wrapper_ == nullptr) return blocks_[i]->forward(std::move(hidden), inputs);
+  hidden = wrapper_->before_forward(groups_[i], std::move(hidden));
+  return wrapper_->after_forward(groups_[i], blocks_[i]->forward(std::move(hidden), inputs));
+}
+
 Tensor CausalModel::hidden_states(const Tensor& ids) {
+  if (wrapper_ != nullptr) wrapper_->before_forward(embedding_group_, ids);
   ForwardState state = architecture_->begin(ids, recipe_.attention);
   Tensor hidden = std::move(state.hidden);
+  if (wrapper_ != nullptr && embedding_group_ != head_group_)
+    hidden = wrapper_->after_forward(embedding_group_, std::move(hidden));
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Layer layer(slots_[i].index);
     const Repeat repeat(slots_[i].times);
-    Block& block = *blocks_[i];
-    const auto forward = [&block, inputs = state.inputs](Tensor x) { return block.forward(std::move(x), inputs); };
+    const auto forward = [this, i, inputs = state.inputs](Tensor x) { return run_block(i, std::move(x), inputs); };
     if (recipe_.recomputation != Recomputation::full)
-      hidden = block.forward(hidden, state.inputs);
+      hidden = run_block(i, hidden, state.inputs);
     else if (recipe_.recomputation_reentrant)
       hidden = checkpoint_reentrant(forward, hidden);
     else
       hidden = checkpoint(forward, hidden);
   }
+  if (wrapper_ != nullptr && embedding_group_ != head_group_)
+    hidden = wrapper_->before_forward(head_group_, std::move(hidden));
   return architecture_->end(std::move(hidden));
 }
 
 Tensor CausalModel::forward(const Tensor& ids) {
   hidden_ = hidden_states(ids);
   const Place place("head", Component::logits_and_loss);
-  return architecture_->head(hidden_);
+  Tensor logits = architecture_->head(hidden_);
+  if (wrapper_ == nullptr) return logits;
+  logits = wrapper_->after_forward(head_group_, std::move(logits));
+  // transformers' models compute the loss within their forward, torchtitan's train loop after it.
+  if (recipe_.framework == Framework::torchtitan) wrapper_->end_forward();
+  return logits;
 }
 
 Tensor CausalModel::loss(const Tensor& logits, const Tensor& labels) {
   const Place place("loss", Component::logits_and_loss);
   Tensor result = causal_loss(logits, labels);
   hidden_.reset();
+  if (wrapper_ != nullptr) {
+    if (embedding_group_ == head_group_) wrapper_->add_output(head_group_, result);
+    wrapper_->end_forward();
+  }
   return result;
 }
 

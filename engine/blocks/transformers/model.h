@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/config.h"
+#include "engine/parallel/module_wrapper.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 
@@ -74,7 +75,9 @@ std::vector<LayerSlot> layer_slots(const Model& model, bool fold);
 
 class CausalModel {
  public:
-  CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe);
+  /// `wrapper`: data parallelism around the modules, or null.
+  CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe,
+              ModuleWrapper* wrapper);
   /// Forward up to the logits.
   Tensor forward(const Tensor& ids);
   /// The loss of a forward; `logits` is what the caller holds.
@@ -82,11 +85,16 @@ class CausalModel {
 
  private:
   Tensor hidden_states(const Tensor& ids);
+  Tensor run_block(std::size_t i, Tensor hidden, const BlockInputs& inputs);
 
   std::unique_ptr<Architecture> architecture_;
   std::vector<LayerSlot> slots_;
   std::vector<std::unique_ptr<Block>> blocks_;
   Recipe recipe_;
+  ModuleWrapper* wrapper_;
+  int embedding_group_ = 0;
+  int head_group_ = 0;
+  std::vector<int> groups_;  ///< of each block
   Tensor hidden_;  ///< local variable of the forward, alive until the loss is there
 };
 

@@ -1,0 +1,178 @@
+#include "engine/parallel/fsdp.h"
+
+#include <algorithm>
+
+#include "engine/tensor/autograd.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr const char* collectives = "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py";
+constexpr Rule shard_rule{"shard", "this GPU's shard of a weight", "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py"};
+constexpr Rule flat_rule{"all-gather input", "shards of a group, cast and laid end to end", collectives};
+constexpr Rule gather_rule{"all-gather output", "gathered shards of a group, until the next gather has been copied out",
+                           collectives};
+constexpr Rule gathered_rule{"gathered weight", "whole weight of a module that computes, or stays gathered",
+                             "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py: alloc_all_gather_outputs"};
+constexpr Rule reduce_input_rule{"reduce-scatter input",
+                                 "gradients of a group laid end to end, until the next group's reduction", collectives};
+constexpr Rule reduce_output_rule{"sharded gradient", "this GPU's shard of the reduced gradients", collectives};
+constexpr Rule hook_rule{"post-backward hook", "",
+                         "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: RegisterPostBackwardFunction"};
+
+}  // namespace
+
+Fsdp::Fsdp(std::int64_t shards, ShardedFormats formats, Reshard policy, bool keeps_last_layer)
+    : shards_(shards), formats_(formats), reshard_(policy), keeps_last_layer_(keeps_last_layer) {
+  active_run().parameter_maker = [this](const Shape& shape, DType dtype, const char* name) {
+    return make(shape, dtype, name);
+  };
+}
+
+Fsdp::~Fsdp() { active_run().parameter_maker = nullptr; }
+
+int Fsdp::open_group(ModulePart part) {
+  Group group;
+  // The root is never resharded after forward, and by default neither is the head: backward begins with it.
+  const bool last = part == ModulePart::head || (part == ModulePart::last_layer && keeps_last_layer_);
+  group.stays_gathered = part == ModulePart::root || reshard_ == Reshard::never || (reshard_ == Reshard::automatic && last);
+  open_ = groups_.size();
+  groups_.push_back(std::move(group));
+  return static_cast<int>(open_);
+}
+
+Tensor Fsdp::make(const Shape& shape, DType dtype, const char* name) {
+  Run& run = active_run();
+  Parameter parameter;
+  Shape shard = shape;
+  shard[0] = ceil_divide(shape[0], shards_);
+  {
+    const Set<Component> component(run.component, Component::weights);
+    parameter.shard = allocate(shard, dtype, {&shard_rule, name});
+    note_kept(parameter.shard, shard_rule);
+  }
+  register_parameter(parameter.shard);
+  parameter.padded = shard.elements() * shards_;
+  parameter.gathered = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
+  parameter.gathered->requires_grad = true;
+  Group& group = groups_[open_];
+  group.elements = group.elements + parameter.padded;
+  group.parameters.push_back(parameter);
+  return parameter.gathered;
+}
+
+void Fsdp::gather(Group& group) {
+  if (group.present || group.gather.defined()) return;
+  Run& run = active_run();
+  const Set<Stream> stream(run.stream, Stream::all_gather);
+  const Set<Component> component(run.component, Component::gathered_parameters);
+  const DType dtype = group.parameters[0].gathered.dtype();
+  Tensor flat;
+  if (dtype != group.parameters[0].shard.dtype()) flat = allocate({group.elements / shards_}, dtype, {&flat_rule});
+  group.gather = allocate({group.elements}, dtype, {&gather_rule});
+  note_kept(group.gather, gather_rule);
+}
+
+void Fsdp::unshard(Group& group, bool forward) {
+  if (group.present) return;
+  gather(group);
+  for (const Parameter& parameter : group.parameters) {
+    give_memory(parameter.gathered, parameter.padded, Component::gathered_parameters, {&gathered_rule, "gathered weight"});
+    note_kept(parameter.gathered, gathered_rule);
+  }
+  group.present = true;
+  if (forward) {
+    last_gather_ = std::move(group.gather);
+    group.gather.reset();
+  } else {
+    group.gather.reset();
+  }
+}
+
+void Fsdp::reshard(Group& group) {
+  if (!group.present) return;
+  for (const Parameter& parameter : group.parameters) take_memory(parameter.gathered);
+  group.present = false;
+}
+
+Tensor Fsdp::before_forward(int index, Tensor input) {
+  if (active_run().recomputing) return input;
+  Group& group = groups_[static_cast<std::size_t>(index)];
+  unshard(group, true);
+  const Ref<Node> node = begin_node(hook_rule, {&input});
+  if (!node) return input;
+  Tensor result = alias(input, input.shape(), input->strides);
+  node->backward = [this, index](Backward& b) {
+    after_backward(static_cast<std::size_t>(index));
+    b.give(0, b.take_gradient());
+  };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor Fsdp::after_forward(int index, Tensor output) {
+  if (active_run().recomputing) return output;
+  const auto at = static_cast<std::size_t>(index);
+  if (!groups_[at].stays_gathered) reshard(groups_[at]);
+  groups_[at].reduced = false;
+  forward_order_.push_back(at);
+  add_output(index, output);
+  return output;
+}
+
+void Fsdp::add_output(int index, const Tensor& output) {
+  if (output->grad_fn) output->grad_fn->before = [this, index] { before_backward(static_cast<std::size_t>(index)); };
+}
+
+void Fsdp::end_forward() { last_gather_.reset(); }
+
+void Fsdp::before_backward(std::size_t index) {
+  unshard(groups_[index], false);
+  const auto found = std::find(forward_order_.begin(), forward_order_.end(), index);
+  if (found != forward_order_.begin() && found != forward_order_.end()) gather(groups_[*(found - 1)]);
+}
+
+void Fsdp::after_backward(std::size_t index) {
+  Group& group = groups_[index];
+  if (group.reduced) return;
+  group.reduced = true;
+  reshard(group);
+  reduce_scatter_input_.reset();
+  const bool any = std::any_of(group.parameters.begin(), group.parameters.end(),
+                               [](const Parameter& parameter) { return parameter.gathered->grad.defined(); });
+  if (!any) return;
+  Run& run = active_run();
+  const DType sharded = group.parameters[0].shard.dtype();
+  const DType reduction =
+      formats_.reduction == DType::automatic ? group.parameters[0].gathered.dtype() : formats_.reduction;
+  {
+    const Set<Component> component(run.component, Component::communication);
+    reduce_scatter_input_ = allocate({group.elements}, reduction, {&reduce_input_rule});
+    note_kept(reduce_scatter_input_, reduce_input_rule);
+  }
+  // A loop variable of foreach_reduce holds the last gradient until it returns.
+  const Tensor last = group.parameters.back().gathered->grad;
+  for (Parameter& parameter : group.parameters) parameter.gathered->grad.reset();
+  const Set<Stream> stream(run.stream, Stream::reduce_scatter);
+  const Set<Component> component(run.component, Component::gradients);
+  Tensor output = allocate({group.elements / shards_}, reduction, {&reduce_output_rule});
+  note_kept(output, reduce_output_rule);
+  if (reduction != sharded) {
+    output = allocate({group.elements / shards_}, sharded, {&reduce_output_rule});
+    note_kept(output, reduce_output_rule);
+  }
+  for (Parameter& parameter : group.parameters)
+    if (!parameter.shard->grad.defined())
+      parameter.shard->grad = alias(output, parameter.shard.shape(), parameter.shard->strides);
+}
+
+void Fsdp::end_backward() {
+  for (std::size_t i = 0; i < groups_.size(); ++i) after_backward(i);
+  for (Group& group : groups_) group.gather.reset();
+  reduce_scatter_input_.reset();
+  forward_order_.clear();
+}
+
+}  // namespace trainmem

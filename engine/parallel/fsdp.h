@@ -1,0 +1,72 @@
+// FSDP2 (fully_shard): every group of parameters is a shard on each GPU, gathered while it computes.
+//
+// Forward: the shards are cast into a flat copy, gathered into one buffer on the gather stream, copied out into
+// the parameters; the buffer of a gather lives until the next one; after forward the parameters are freed unless the
+// group stays gathered. Backward: gathered again, the next group's gather is started early; the gradients of a
+// group are copied into one buffer and reduce-scattered on their own stream into the sharded gradients.
+// Source: pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py and _fsdp_collectives.py.
+#pragma once
+
+#include <vector>
+
+#include "engine/parallel/module_wrapper.h"
+#include "engine/step.h"
+#include "engine/tensor/tensor.h"
+
+namespace trainmem {
+
+struct ShardedFormats {
+  DType parameters = DType::bfloat16;  ///< of the gathered parameters
+  DType reduction = DType::float32;    ///< of gradients while they are reduced
+};
+
+class Fsdp : public ModuleWrapper {
+ public:
+  /// `shards`: GPUs that share a parameter. Hooks the run's parameter_maker while it lives.
+  /// `keeps_last_layer`: by default the last layer stays gathered after forward, as in torchtitan
+  /// (infra/parallelize.py: apply_fsdp).
+  Fsdp(std::int64_t shards, ShardedFormats formats, Reshard reshard, bool keeps_last_layer);
+  ~Fsdp() override;
+
+  int open_group(ModulePart part) override;
+  void reopen_group(int group) override { open_ = static_cast<std::size_t>(group); }
+  Tensor before_forward(int group, Tensor input) override;
+  Tensor after_forward(int group, Tensor output) override;
+  void add_output(int group, const Tensor& output) override;
+  void end_forward() override;
+  void end_backward() override;
+
+ private:
+  struct Parameter {
+    Tensor shard;
+    Tensor gathered;
+    Size padded;  ///< elements of all shards together: dimension 0 rounded up to a multiple of the shards
+  };
+  struct Group {
+    std::vector<Parameter> parameters;
+    Tensor gather;  ///< buffer of a gather that has not been copied out
+    Size elements;  ///< padded, of all parameters
+    bool stays_gathered = false;
+    bool present = false;
+    bool reduced = false;  ///< in this backward
+  };
+
+  Tensor make(const Shape& shape, DType dtype, const char* name);
+  void gather(Group& group);
+  void unshard(Group& group, bool forward);
+  void reshard(Group& group);
+  void before_backward(std::size_t group);
+  void after_backward(std::size_t group);
+
+  Size shards_;
+  ShardedFormats formats_;
+  Reshard reshard_;
+  bool keeps_last_layer_;
+  std::size_t open_ = 0;  ///< group that parameters made now belong to
+  std::vector<Group> groups_;
+  std::vector<std::size_t> forward_order_;
+  Tensor last_gather_;          ///< of the forward, held until the next one
+  Tensor reduce_scatter_input_; ///< held until the next group's
+};
+
+}  // namespace trainmem

@@ -1,0 +1,29 @@
+// What data parallelism does around a module's forward and backward.
+#pragma once
+
+#include "engine/tensor/tensor.h"
+
+namespace trainmem {
+
+/// What a group of parameters belongs to.
+enum class ModulePart { root, embedding, layer, last_layer, head };
+
+/// A wrapper that shards parameters, or does nothing. Groups are numbered in the order in which they are opened.
+class ModuleWrapper {
+ public:
+  virtual ~ModuleWrapper() = default;
+  /// Parameters made from now on belong to the group returned.
+  virtual int open_group(ModulePart part) = 0;
+  /// Parameters made from now on belong to a group that is there already.
+  virtual void reopen_group(int group) = 0;
+  virtual Tensor before_forward(int group, Tensor input) = 0;
+  virtual Tensor after_forward(int group, Tensor output) = 0;
+  /// Another output of the group's module: its gradient may be the first to arrive.
+  virtual void add_output(int group, const Tensor& output) = 0;
+  /// The whole model's forward has ended.
+  virtual void end_forward() = 0;
+  /// The whole backward has ended.
+  virtual void end_backward() = 0;
+};
+
+}  // namespace trainmem
