@@ -6,6 +6,7 @@
 #include "engine/blocks/megatron/gpt.h"
 #include "engine/parallel/megatron_optimizer.h"
 #include "engine/parallel/pipeline.h"
+#include "engine/runtime.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem {
@@ -15,6 +16,12 @@ namespace {
 constexpr Rule received_rule{"received activations", "output of the previous stage, input of this one",
                              "Megatron-Core pipeline_parallel/p2p_communication.py"};
 constexpr Rule received_gradient_rule{"received gradient", "", "Megatron-Core pipeline_parallel/p2p_communication.py"};
+
+constexpr Rule engine_workspace_rule{
+    "Transformer Engine workspace", "scratch memory of its matrix products",
+    "Transformer Engine pytorch/cpp_extensions/gemm.py: get_cublas_workspace_size_bytes"};
+constexpr Rule cublas_workspace_rule{"cuBLAS workspace", "scratch memory of a cuBLAS handle",
+                                     "pytorch aten/src/ATen/cuda/CublasHandlePool.cpp: parseChosenWorkspaceSize"};
 
 /// Output and input of a forward whose backward is still to come.
 struct InFlight {
@@ -47,12 +54,14 @@ class StageTraining {
     const DType dtype = megatron_weights(config_.recipe);
     megatron::StageModel model({config_.model, config_.recipe, dtype, sizes_, stage_}, options_.fold);
     model_ = &model;
+    make_workspaces();
     MegatronOptimizer optimizer(config_.recipe, model.parameters());
     const auto stages = static_cast<std::int64_t>(stages_.size());
     for (step_ = 1; step_ <= options_.steps; ++step_) {
       one_forward_one_backward(
           stage_, stages, config_.recipe.gradient_accumulation_steps, options_.fold, [this] { forward(); },
           [this] { backward(); });
+      end_schedule();
       phase(Phase::optimizer_step, " optimizer");
       optimizer.step();
       phase(Phase::optimizer_step, " zero_grad");
@@ -62,6 +71,23 @@ class StageTraining {
   }
 
  private:
+  /// Transformer Engine's products share one workspace. PyTorch's own, two handles, serve the head and the layers
+  /// that are not Transformer Engine's.
+  void make_workspaces() {
+    const Place place("buffers", Component::workspace);
+    const bool own_layers = config_.recipe.attention == AttentionKernel::eager;
+    const auto add = [this](Bytes bytes, const Rule& rule) {
+      if (bytes == 0) return;
+      workspaces_.push_back(allocate({bytes}, DType::uint8, {&rule}));
+      note_kept(workspaces_.back(), rule);
+    };
+    if (!own_layers) add(transformer_engine_workspace(config_.gpu), engine_workspace_rule);
+    if (own_layers || stage_.last) {
+      add(cublas_workspace(config_.gpu) / 2, cublas_workspace_rule);
+      add(cublas_workspace(config_.gpu) / 2, cublas_workspace_rule);
+    }
+  }
+
   void phase(Phase kind, const char* what) { run_.begin_phase(step_, kind, "step " + std::to_string(step_) + what); }
 
   Tensor receive(const Rule& rule) const {
@@ -69,13 +95,17 @@ class StageTraining {
     return allocate({sizes_.layout.local, sizes_.b, sizes_.h}, megatron_weights(config_.recipe), {&rule});
   }
 
+  // The schedule's variables keep the last gradient received and the last one sent until the next ones replace them.
+
   void forward() {
     phase(Phase::forward, " forward");
     InFlight micro_batch;
     if (!stage_.first) {
       micro_batch.input = receive(received_rule);
       set_component(micro_batch.input, Component::activations);
+      note_kept(micro_batch.input, received_rule);
       micro_batch.input->requires_grad = true;
+      last_.input.reset();
     }
     Tensor output = model_->forward(micro_batch.input);
     micro_batch.output = stage_.last ? std::move(output) : without_storage(output);
@@ -84,16 +114,25 @@ class StageTraining {
 
   void backward() {
     phase(Phase::backward, " backward");
-    InFlight micro_batch = std::move(in_flight_.front());
+    if (!stage_.last) received_ = receive(received_gradient_rule);
+    last_ = std::move(in_flight_.front());
     in_flight_.pop_front();
     if (stage_.last) {
-      run_backward(micro_batch.output);
+      run_backward(last_.output);
     } else {
-      run_backward(micro_batch.output, receive(received_gradient_rule));
+      run_backward(last_.output, received_);
     }
-    if (!micro_batch.input.defined()) return;
-    micro_batch.input->grad_fn = Ref<Node>();  // sent to the previous stage, then gone
-    micro_batch.input->grad.reset();
+    last_.output.reset();
+    if (stage_.first) return;
+    sent_ = std::move(last_.input->grad);
+    set_component(sent_, Component::communication);
+    last_.input->grad_fn = Ref<Node>();
+  }
+
+  void end_schedule() {
+    last_ = {};
+    received_.reset();
+    sent_.reset();
   }
 
   const Config& config_;
@@ -105,6 +144,10 @@ class StageTraining {
   const megatron::StageModel* model_ = nullptr;
   std::int32_t step_ = 0;
   std::deque<InFlight> in_flight_;
+  InFlight last_;    ///< whose backward ran last
+  Tensor received_;  ///< gradient from the next stage
+  Tensor sent_;      ///< gradient for the previous stage
+  std::vector<Tensor> workspaces_;
 };
 
 }  // namespace

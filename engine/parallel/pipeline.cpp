@@ -40,14 +40,16 @@ void one_forward_one_backward(const PipelineStage& stage, std::int64_t stages, s
                               const std::function<void()>& forward, const std::function<void()>& backward) {
   const std::int64_t warm_up = std::min(stages - stage.index - 1, micro_batches);
   const std::int64_t steady = micro_batches - warm_up;
+  // Turns after the first one are alike: the first one has no gradients of an earlier turn to let go of.
   const auto times = [fold](std::int64_t count, const std::function<void()>& turn) {
-    if (count == 0) return;
-    if (fold) {
-      const Repeat repeat{Size(count)};
-      turn();
+    if (!fold) {
+      for (std::int64_t i = 0; i < count; ++i) turn();
       return;
     }
-    for (std::int64_t i = 0; i < count; ++i) turn();
+    if (count > 0) turn();
+    if (count < 2) return;
+    const Repeat repeat{Size(count - 1)};
+    turn();
   };
   times(warm_up, forward);
   times(fold ? steady : std::min(steady, longest_steady), [&] {

@@ -35,9 +35,12 @@ TEST_CASE("runtime: the generation is read from the GPU's name") {
   CHECK(generation(named("my card")) == Generation::unknown);
 }
 
-TEST_CASE("runtime: cuBLAS workspaces are 8,519,680 bytes a handle on A100 and 32 MiB from Hopper on") {
+TEST_CASE("runtime: cuBLAS workspaces are 8,519,680 bytes a handle on A100 and 32 MiB on Hopper") {
   CHECK(cublas_workspace(named("A100 SXM4 80GB")) == 2 * 8519680);
   CHECK(cublas_workspace(named("H100 SXM5 80GB")) == 2 * 32 * mib);
+  CHECK(cublas_workspace(named("B200 SXM 180GB")) == 2 * 8519680);
+  CHECK(transformer_engine_workspace(named("B200 SXM 180GB")) == 32 * mib);
+  CHECK(transformer_engine_workspace(named("A100 SXM4 80GB")) == 4 * mib);
   CHECK(cublas_workspace(named("TPU v4")) == 0);
   const Row row = cublas_workspace_row(named("A100 SXM4 80GB"));
   CHECK(row.bytes == 2 * 8519680);

@@ -105,14 +105,15 @@ StageModel::StageModel(const Settings& settings, bool fold) : settings_(settings
   std::int64_t recomputed = 0;
   if (recipe.recomputation == Recomputation::full)
     recomputed = recipe.recomputation_layers > 0 ? std::min(recipe.recomputation_layers, stage.layers) : stage.layers;
+  // The outer layers of a group touch what lies outside it; with `fold` one of the others stands for them all.
   const auto add = [&](std::int64_t first, std::int64_t count, bool again) {
-    if (count == 0) return;
-    if (fold) {
-      blocks_.push_back(make_block(static_cast<std::int32_t>(first), Size(count), again));
-      return;
+    const bool folds = fold && count > 3;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const bool stands_for_others = folds && i == 1;
+      blocks_.push_back(
+          make_block(static_cast<std::int32_t>(first + i), stands_for_others ? Size(count - 2) : 1, again));
+      if (stands_for_others) i = count - 2;
     }
-    for (std::int64_t i = 0; i < count; ++i)
-      blocks_.push_back(make_block(static_cast<std::int32_t>(first + i), 1, again));
   };
   add(0, recomputed, true);
   add(recomputed, stage.layers - recomputed, false);
