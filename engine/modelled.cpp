@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "engine/config_words.h"
+#include "engine/blocks/transformers/model.h"
+#include "engine/config_fields.h"
 
 namespace trainmem {
 namespace {
@@ -20,6 +21,8 @@ constexpr const char* dense_model = "Choose a dense model.";
 
 /// One line for each missing feature.
 constexpr Missing all_missing[] = {
+    {"/model/model_type", "The forward of this model type is", "Choose a model of another family.",
+     [](const Config& c) { return transformers::make_architecture(c.model, DType::bfloat16) == nullptr; }},
     {"/model/experts/num_experts", "Mixture of experts is", dense_model,
      [](const Config& c) { return c.model.experts.num_experts > 0; }},
     {"/model/latent_attention/kv_lora_rank", "Multi-head latent attention is", dense_model,
@@ -75,6 +78,18 @@ constexpr Missing all_missing[] = {
      }},
 };
 
+/// Number formats of training tensors are 16 or 32 bits wide.
+void report_narrow_formats(const Config& config, Issues& issues) {
+  for (const Field& field : config_fields()) {
+    const Member member = field.in(config);
+    if (member.type() != FieldType::enumeration || member.words().first != words(DType{}).first) continue;
+    const auto dtype = static_cast<DType>(member.choice());
+    if (dtype == DType::automatic || bits(dtype) >= 16) continue;
+    issues.push_back({"not_yet_modelled", field.path, std::string(name(dtype)) + " tensors are not yet modelled.",
+                      "Choose auto, fp32, bf16 or fp16."});
+  }
+}
+
 }  // namespace
 
 void report_not_modelled(const Config& config, Issues& issues) {
@@ -83,6 +98,7 @@ void report_not_modelled(const Config& config, Issues& issues) {
     issues.push_back(
         {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
   }
+  report_narrow_formats(config, issues);
 }
 
 }  // namespace trainmem

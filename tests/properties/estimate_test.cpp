@@ -1,0 +1,150 @@
+// What must hold for every configuration, held for random ones.
+#include "engine/estimate.h"
+
+#include <algorithm>
+
+#include "engine/link.h"
+#include "engine/validate.h"
+#include "tests/catch.h"
+#include "tests/random_config.h"
+
+using namespace trainmem;
+
+namespace {
+
+constexpr int cases = 150;
+
+Bytes sum(const ComponentBytes& components) {
+  Bytes total = 0;
+  for (const Bytes bytes : components) total += bytes;
+  return total;
+}
+
+/// The peak of a changed configuration, or -1 if the change does not suit it.
+template <class Change>
+Bytes peak_after(Config config, Change change) {
+  change(config.recipe);
+  return validate(config).empty() ? estimate_peak(config).allocated : -1;
+}
+
+}  // namespace
+
+TEST_CASE("property: parts sum exactly to the total they belong to", "[.estimate]") {
+  Random random(11);
+  for (int i = 0; i < cases; ++i) {
+    const Config config = random_valid_config(random);
+    INFO(format_link(config));
+    const Result result = estimate(config);
+    REQUIRE(result.allocated > 0);
+    REQUIRE(sum(result.components) == result.allocated);
+
+    Bytes rows = 0;
+    ComponentBytes by_component{};
+    for (const Row& row : result.rows) {
+      REQUIRE(row.bytes >= 0);
+      rows += row.bytes;
+      by_component[static_cast<std::size_t>(row.component)] += row.bytes;
+    }
+    REQUIRE(rows == result.allocated);
+    REQUIRE(by_component == result.components);
+
+    Bytes highest = 0;
+    for (const PhasePeak& phase : result.phases) {
+      REQUIRE(sum(phase.components) == phase.peak);
+      REQUIRE(phase.end <= phase.peak);
+      highest = std::max(highest, phase.peak);
+    }
+    REQUIRE(highest == result.allocated);
+
+    Bytes timeline = 0;
+    for (const TimelinePoint& point : result.timeline) {
+      REQUIRE(sum(point.components) == point.allocated);
+      timeline = std::max(timeline, point.allocated);
+    }
+    REQUIRE(timeline == result.allocated);
+
+    Bytes worst = 0;
+    std::int64_t layers = 0;
+    for (const Stage& stage : result.stages) {
+      REQUIRE(sum(stage.components) == stage.allocated);
+      REQUIRE(stage.allocated <= result.allocated);
+      if (stage.worst) worst = stage.allocated;
+      layers += stage.layers;
+    }
+    REQUIRE(worst == result.allocated);
+    REQUIRE(layers == config.model.num_hidden_layers);
+    REQUIRE(static_cast<std::int64_t>(result.stages.size()) == config.recipe.pipeline_parallel);
+
+    REQUIRE(result.reserved.low <= result.reserved.expected);
+    REQUIRE(result.reserved.expected <= result.reserved.high);
+    REQUIRE(result.allocated <= result.reserved.expected);
+    REQUIRE(result.device.low <= result.device.expected);
+    REQUIRE(result.device.expected <= result.device.high);
+    REQUIRE(result.reserved.expected <= result.device.expected);
+  }
+}
+
+TEST_CASE("property: the fast peak is the peak of the whole answer", "[.estimate]") {
+  Random random(12);
+  for (int i = 0; i < cases; ++i) {
+    const Config config = random_valid_config(random);
+    INFO(format_link(config));
+    const Result result = estimate(config);
+    const Peak peak = estimate_peak(config);
+    REQUIRE(peak.allocated == result.allocated);
+    REQUIRE(peak.components == result.components);
+  }
+}
+
+TEST_CASE("property: more recomputation never costs more", "[.estimate]") {
+  Random random(13);
+  for (int i = 0; i < cases; ++i) {
+    Config config = random_valid_config(random);
+    config.recipe.recomputation_layers = 0;
+    INFO(format_link(config));
+    const auto with = [&](Recomputation kind) {
+      return peak_after(config, [&](Recipe& r) { r.recomputation = kind; });
+    };
+    const Bytes none = with(Recomputation::none);
+    const Bytes selective = with(Recomputation::selective_attention);
+    const Bytes full = with(Recomputation::full);
+    if (selective >= 0) CHECK(selective <= none);
+    CHECK(full <= std::max(none, selective));
+  }
+}
+
+TEST_CASE("property: more sharding never costs more", "[.estimate]") {
+  Random random(14);
+  for (int i = 0; i < cases; ++i) {
+    const Config config = random_valid_config(random);
+    INFO(format_link(config));
+    const Bytes now = estimate_peak(config).allocated;
+    const auto no_more = [&](const char* what, Bytes changed) {
+      INFO(what);
+      if (changed >= 0) CHECK(changed <= now);
+    };
+    if (config.recipe.data_parallel != DataParallel::ddp && config.recipe.data_parallel_size > 1) {
+      no_more("twice the data-parallel GPUs", peak_after(config, [](Recipe& r) { r.data_parallel_size *= 2; }));
+    }
+    no_more("twice the tensor-parallel GPUs", peak_after(config, [](Recipe& r) { r.tensor_parallel *= 2; }));
+    if (config.recipe.tensor_parallel > 1) {
+      no_more("sequence parallelism", peak_after(config, [](Recipe& r) { r.sequence_parallel = true; }));
+    }
+    if (config.recipe.data_parallel == DataParallel::ddp && config.recipe.data_parallel_size > 1 &&
+        config.recipe.framework == Framework::megatron) {
+      no_more("a distributed optimizer", peak_after(config, [](Recipe& r) { r.distributed_optimizer = true; }));
+    }
+  }
+}
+
+TEST_CASE("property: a larger micro-batch or a longer sequence never costs less", "[.estimate]") {
+  Random random(15);
+  for (int i = 0; i < cases; ++i) {
+    const Config config = random_valid_config(random);
+    INFO(format_link(config));
+    const Bytes now = estimate_peak(config).allocated;
+    CHECK(peak_after(config, [](Recipe& r) { r.micro_batch_size *= 2; }) >= now);
+    const Bytes longer = peak_after(config, [](Recipe& r) { r.sequence_length *= 2; });
+    if (longer >= 0) CHECK(longer >= now);
+  }
+}
