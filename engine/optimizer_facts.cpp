@@ -8,7 +8,6 @@
 namespace trainmem {
 namespace {
 
-constexpr int slots = 8;
 constexpr std::int64_t block_size = 256;         // bitsandbytes
 constexpr std::int64_t smallest_8bit = 4096;     // bitsandbytes min_8bit_size
 constexpr std::int64_t smallest_paged = 100000;  // bitsandbytes get_state_buffer: below 1e5 elements not paged
@@ -57,7 +56,7 @@ class Meter {
     held_[static_cast<std::size_t>(slot)] = moved;
   }
   void drop_all() {
-    for (int slot = 0; slot < slots; ++slot) drop(slot);
+    for (int slot = 0; slot < optimizer_slots; ++slot) drop(slot);
   }
   Bytes peak() const { return peak_; }
 
@@ -67,7 +66,7 @@ class Meter {
     held_[static_cast<std::size_t>(slot)] = 0;
     return held;
   }
-  std::array<Bytes, slots> held_{};
+  std::array<Bytes, optimizer_slots> held_{};
   Bytes in_use_ = 0;
   Bytes peak_ = 0;
 };

@@ -49,6 +49,8 @@ struct StateLine {
   Rule rule;
 };
 
+inline constexpr int optimizer_slots = 8;
+
 enum class StepAction : std::uint8_t { make, drop, move };
 
 struct StepLine {
