@@ -4,6 +4,7 @@
 # space between values, so that all presets together stay small. It relies on the layout that
 # `trainmem validate-presets` enforces: two spaces of indentation, one key a line.
 cmake_minimum_required(VERSION 3.25)
+cmake_path(ABSOLUTE_PATH PRESETS)
 
 set(left_out_of_models hugging_face_id parameters active_parameters next_token_layer_parameters published_parameters
   difference notes source)
@@ -46,6 +47,9 @@ foreach(kind IN ITEMS model gpu recipe optimizer memory_technology)
   file(GLOB ids RELATIVE ${PRESETS}/${folder} ${PRESETS}/${folder}/*.json)
   list(TRANSFORM ids REPLACE "\\.json$" "")
   list(SORT ids COMPARE NATURAL)
+  if(NOT ids)
+    message(FATAL_ERROR "${PRESETS}/${folder} has no presets")
+  endif()
   string(APPEND source "constexpr PresetText ${kind}_texts[] = {\n")
   foreach(id IN LISTS ids)
     file(READ ${PRESETS}/${folder}/${id}.json text)
