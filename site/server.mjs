@@ -48,6 +48,7 @@ async function findFile(folder, requestPath) {
   } catch {
     return null;
   }
+  if (path.includes('\0')) return null;
   let file = join(folder, path);
   if (file !== folder && !file.startsWith(folder + sep)) return null;
   let information = await stat(file).catch(() => null);
@@ -69,8 +70,7 @@ export async function serve({ folder, port = 0, host = '127.0.0.1', contentSecur
       response.writeHead(405, { Allow: 'GET, HEAD' }).end();
       return;
     }
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
-    const found = await findFile(root, pathname);
+    const found = await findFile(root, (request.url ?? '/').split(/[?#]/, 1)[0]);
     if (!found) {
       response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' }).end('There is no such page.\n');
       return;
