@@ -4,7 +4,9 @@
 
 #include "engine/blocks/transformers/model.h"
 #include "engine/optimizer_step.h"
+#include "engine/parallel/ddp.h"
 #include "engine/parallel/fsdp.h"
+#include "engine/parallel/megatron.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
 
@@ -31,6 +33,9 @@ class Training {
     transformers::CausalModel model(transformers::make_architecture(config_.model, formats_.weights),
                                     transformers::layer_slots(config_.model, options_.fold), config_.recipe,
                                     wrapper_.get());
+    run_.begin_phase(0, Phase::initialise, "wrap");
+    if (config_.recipe.data_parallel == DataParallel::ddp && config_.recipe.data_parallel_size > 1)
+      ddp_ = std::make_unique<Ddp>(config_.recipe.gradient_as_bucket_view);
     OptimizerStep optimizer(config_.recipe, formats_);
     for (std::int32_t step = 1; step <= options_.steps; ++step) {
       micro_batches(model, step);
@@ -94,6 +99,7 @@ class Training {
   Run& run_;
   const Formats formats_;
   std::unique_ptr<ModuleWrapper> wrapper_;
+  std::unique_ptr<Ddp> ddp_;
 };
 
 }  // namespace
@@ -129,6 +135,7 @@ Formats formats(const Recipe& recipe) {
 }
 
 Recording run_training(const Config& config, const StepOptions& options) {
+  if (config.recipe.framework == Framework::megatron) return run_megatron(config, options);
   Recording recording;
   {
     Run run(recording);
