@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engine/allocator.h"
+#include "engine/parallel/megatron.h"
+#include "engine/parallel/pipeline.h"
 #include "engine/parameters.h"
 #include "engine/runtime.h"
 #include "engine/step.h"
@@ -62,12 +64,59 @@ void add_workspace(Result& result, const Gpu& gpu) {
 
 Range same(Bytes bytes) { return {bytes, bytes, bytes}; }
 
+bool is_megatron(const Config& config) { return config.recipe.framework == Framework::megatron; }
+
+/// cuBLAS workspaces that are not on the tape; Megatron's stages have theirs there.
+Bytes workspace_beside(const Config& config) { return is_megatron(config) ? 0 : cublas_workspace(config.gpu); }
+
+/// A pipeline stage by the fold of its tape.
+Stage stage_by_fold(const Config& config, const PipelineStage& part) {
+  const std::vector<FoldedPhase> folded = fold(run_training(config, {2, true, part.index}));
+  const Alive& peak = highest(folded).peak;
+  const Bytes workspace = workspace_beside(config);
+  Stage stage;
+  stage.index = part.index;
+  stage.layers = part.layers;
+  stage.micro_batches_in_flight = part.micro_batches_in_flight;
+  stage.parameters = is_megatron(config) ? megatron_parameters(config, part.index) : parameter_count(config.model);
+  stage.allocated = peak.total + workspace;
+  stage.components = peak.components;
+  stage.components[static_cast<std::size_t>(Component::workspace)] += workspace;
+  return stage;
+}
+
+std::vector<Stage> all_stages(const Config& config) {
+  std::vector<Stage> stages;
+  for (const PipelineStage& part : pipeline_stages(config.recipe, config.model.num_hidden_layers)) {
+    // Middle stages that hold the same are the same.
+    const Stage* like = stages.size() < 2 || part.last ? nullptr : &stages.back();
+    if (like != nullptr && like->layers == part.layers &&
+        like->micro_batches_in_flight == part.micro_batches_in_flight) {
+      stages.push_back(*like);
+      stages.back().index = part.index;
+    } else {
+      stages.push_back(stage_by_fold(config, part));
+    }
+  }
+  const auto worst = std::max_element(stages.begin(), stages.end(),
+                                      [](const Stage& a, const Stage& b) { return a.allocated < b.allocated; });
+  worst->worst = true;
+  return stages;
+}
+
+std::int64_t worst_stage(const std::vector<Stage>& stages) {
+  for (const Stage& stage : stages)
+    if (stage.worst) return stage.index;
+  return 0;
+}
+
 }  // namespace
 
 Result estimate(const Config& config) {
   constexpr std::int32_t steps = 2;
   Result result;
-  const Recording tape = run_training(config, {steps, false, 0});
+  result.stages = all_stages(config);
+  const Recording tape = run_training(config, {steps, false, worst_stage(result.stages)});
   const std::vector<FoldedPhase> folded = fold(tape);
   const FoldedPhase& peak = highest(folded);
   result.allocated = peak.peak.total;
@@ -79,9 +128,9 @@ Result estimate(const Config& config) {
   result.rows = rows_at(tape, peak.peak_event);
   result.phases = phases_of_last_step(folded, steps);
   result.timeline = timeline(tape);
-  add_workspace(result, config.gpu);
+  if (!is_megatron(config)) add_workspace(result, config.gpu);
 
-  const Bytes workspace = cublas_workspace(config.gpu);
+  const Bytes workspace = workspace_beside(config);
   const Bytes reserved = replay(tape, {config.recipe.expandable_segments}).peak_reserved;
   result.reserved = same(reserved + workspace);
   result.runtime = runtime_rows(config);
@@ -100,22 +149,21 @@ Result estimate(const Config& config) {
   result.num_gpus = r.data_parallel_size * r.tensor_parallel * r.pipeline_parallel * r.context_parallel;
   result.global_batch_size = r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;
   result.textbook = textbook(config, result.parameters);
-  Stage stage;
-  stage.layers = config.model.num_hidden_layers;
-  stage.micro_batches_in_flight = 1;
-  stage.parameters = result.parameters;
-  stage.allocated = result.allocated;
-  stage.components = result.components;
-  stage.worst = true;
-  result.stages.push_back(stage);
   return result;
 }
 
 Peak estimate_peak(const Config& config) {
-  const std::vector<FoldedPhase> folded = fold(run_training(config, {2, true, 0}));
-  const FoldedPhase& peak = highest(folded);
-  const Bytes workspace = cublas_workspace(config.gpu);
-  Peak result{peak.peak.total + workspace, peak.peak.components, peak.phase};
+  const std::int64_t stages = std::max<std::int64_t>(config.recipe.pipeline_parallel, 1);
+  Peak result;
+  // Stages after the second hold no more than it does, but for the last one with its logits.
+  for (const std::int64_t stage : {std::int64_t{0}, std::int64_t{1}, stages - 1}) {
+    const std::vector<FoldedPhase> folded = fold(run_training(config, {2, true, stage}));
+    const FoldedPhase& peak = highest(folded);
+    if (peak.peak.total > result.allocated) result = {peak.peak.total, peak.peak.components, peak.phase};
+    if (stage == stages - 1) break;
+  }
+  const Bytes workspace = workspace_beside(config);
+  result.allocated += workspace;
   result.components[static_cast<std::size_t>(Component::workspace)] += workspace;
   return result;
 }

@@ -67,7 +67,7 @@ class StageTraining {
       phase(Phase::optimizer_step, " zero_grad");
       optimizer.zero_grad();
     }
-    run_.begin_phase(options_.steps, Phase::optimizer_step, "end");
+    run_.closed = true;
   }
 
  private:
