@@ -110,7 +110,7 @@ Tensor bmm(Tensor left_argument, Tensor right_argument, const char* role) {
 }
 
 Tensor baddbmm(Tensor input, Tensor left, Tensor right, const char* role) {
-  input.reset();  // it wants no gradient and is not kept
+  const Tensor added = autocast_low(std::move(input));  // wants no gradient and is not kept
   return bmm(std::move(left), std::move(right), role);
 }
 

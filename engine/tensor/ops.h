@@ -19,6 +19,8 @@ Tensor transpose(Tensor x, int first, int second);
 Tensor expand(Tensor x, const Shape& shape);
 Tensor unsqueeze(Tensor x, int dimension);
 Tensor slice(Tensor x, int dimension, Size begin, Size end);
+Tensor every_second(Tensor x, Size begin);  ///< x[..., begin::2]
+Tensor select(Tensor x, int dimension, Size index);
 std::vector<Tensor> split(Tensor x, const std::vector<Size>& sizes, int dimension);
 Tensor concatenate(const std::vector<Tensor>& parts, int dimension, const char* role = nullptr);
 Tensor contiguous(Tensor x, const char* role = nullptr);
@@ -41,6 +43,7 @@ Tensor relu(Tensor x);
 Tensor tanh(Tensor x);
 Tensor sigmoid(Tensor x);
 Tensor dropout(Tensor x, double probability);
+Tensor masked_fill(Tensor x, const Tensor& mask);  ///< with a number
 inline Tensor operator+(Tensor a, Tensor b) { return add(std::move(a), std::move(b)); }
 inline Tensor operator*(Tensor a, Tensor b) { return multiply(std::move(a), std::move(b)); }
 
@@ -59,7 +62,7 @@ Tensor conv1d(Tensor x, const Tensor& weight, const Tensor& bias, const char* ro
 /// Batched product over the last two dimensions of 4-dimensional tensors, as torch.matmul does it.
 Tensor matmul(Tensor a, Tensor b, const char* role = nullptr);
 Tensor bmm(Tensor a, Tensor b, const char* role = nullptr);
-/// baddbmm with beta = 0 or a broadcast input that wants no gradient.
+/// baddbmm with a broadcast input that wants no gradient.
 Tensor baddbmm(Tensor input, Tensor a, Tensor b, const char* role = nullptr);
 
 // Norms.

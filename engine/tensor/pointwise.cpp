@@ -23,6 +23,8 @@ constexpr Rule relu_rule{"relu", "result of ReLU: its backward needs it", "deriv
 constexpr Rule tanh_rule{"tanh", "result of tanh: its backward needs it", "derivatives.yaml: tanh"};
 constexpr Rule sigmoid_rule{"sigmoid", "result of the sigmoid: its backward needs it", "derivatives.yaml: sigmoid"};
 constexpr Rule dropout_rule{"dropout", "mask of dropout, 1 byte an element", "derivatives.yaml: native_dropout"};
+constexpr Rule fill_rule{"masked_fill", "boolean mask: the gradient is zero where it is set",
+                         "derivatives.yaml: masked_fill.Scalar"};
 constexpr Rule sum_rule{"sum", "", "pytorch torch/csrc/autograd/input_metadata.cpp: reduce_grad (sum_to)"};
 constexpr Rule meet_rule{"add", "", "pytorch torch/csrc/autograd/input_buffer.cpp: accumulate"};
 
@@ -195,6 +197,20 @@ Tensor dropout(Tensor argument, double probability) {
     node->backward = [](Backward& b) {
       const Tensor kept = b.kept(0);
       b.give(0, allocate_like(b.gradient(), b.gradient().shape(), b.gradient().dtype(), {&dropout_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor masked_fill(Tensor argument, const Tensor& mask) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(fill_rule, {&x});
+  keep(node, mask);
+  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&fill_rule});
+  if (node)
+    node->backward = [](Backward& b) {
+      const Tensor kept = b.kept(0);
+      b.give(0, allocate_like(b.gradient(), b.gradient().shape(), b.gradient().dtype(), {&fill_rule}));
     };
   finish_node(node, result);
   return result;

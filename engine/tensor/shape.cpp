@@ -13,6 +13,7 @@ constexpr Rule view_rule{"view", "", "derivatives.yaml: view, _unsafe_view"};
 constexpr Rule transpose_rule{"transpose", "", "derivatives.yaml: transpose.int"};
 constexpr Rule expand_rule{"expand", "", "derivatives.yaml: expand"};
 constexpr Rule slice_rule{"slice", "", "derivatives.yaml: slice.Tensor (slice_backward)"};
+constexpr Rule select_rule{"select", "", "derivatives.yaml: select.int (select_backward)"};
 constexpr Rule split_rule{"split", "", "derivatives.yaml: split.Tensor (split_backward)"};
 constexpr Rule cat_rule{"cat", "", "derivatives.yaml: cat (cat_tensors_backward)"};
 constexpr Rule clone_rule{"clone", "copy in contiguous memory", "derivatives.yaml: clone"};
@@ -139,20 +140,50 @@ Tensor unsqueeze(Tensor argument, int dimension) {
   return view(x, shape);
 }
 
+namespace {
+
+/// A part of `x` that is a view; its backward writes the gradient into zeros of the size of `x`.
+Tensor part_of(const Tensor& x, const Shape& shape, const Strides& strides, const Rule& rule) {
+  const Ref<Node> node = begin_node(rule, {&x});
+  Tensor result = alias(x, shape, strides);
+  if (node)
+    node->backward = [shape = x.shape(), &rule](Backward& b) {
+      b.give(0, allocate(shape, b.gradient().dtype(), {&rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+}  // namespace
+
 Tensor slice(Tensor argument, int dimension, Size begin, Size end) {
   const Tensor x = std::move(argument);
   const int d = dimension < 0 ? x.rank() + dimension : dimension;
   if (begin.value() == 0 && end == x.size(d)) return x;
-  const Ref<Node> node = begin_node(slice_rule, {&x});
   Shape shape = x.shape();
   shape[d] = end - begin;
-  Tensor result = alias(x, shape, x->strides);
-  if (node)
-    node->backward = [shape = x.shape()](Backward& b) {
-      b.give(0, allocate(shape, b.gradient().dtype(), {&slice_rule}));
-    };
-  finish_node(node, result);
-  return result;
+  return part_of(x, shape, x->strides, slice_rule);
+}
+
+Tensor every_second(Tensor argument, Size begin) {
+  const Tensor x = std::move(argument);
+  Shape shape = x.shape();
+  Strides strides = x->strides;
+  shape[-1] = ceil_divide(x.size(-1) - begin, 2);
+  strides[at(x.rank() - 1)] *= 2;
+  return part_of(x, shape, strides, slice_rule);
+}
+
+Tensor select(Tensor argument, int dimension, Size) {
+  const Tensor x = std::move(argument);
+  Shape shape;
+  Strides strides{};
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i == dimension) continue;
+    strides[at(shape.rank())] = x->strides[at(i)];
+    shape.append(x.size(i));
+  }
+  return part_of(x, shape, strides, select_rule);
 }
 
 std::vector<Tensor> split(Tensor argument, const std::vector<Size>& sizes, int dimension) {

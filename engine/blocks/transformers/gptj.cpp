@@ -1,0 +1,155 @@
+// GPT-J: models/gptj/modeling_gptj.py. Its attention is eager only, with scores in fp32.
+#include "engine/blocks/transformers/decoder.h"
+#include "engine/blocks/transformers/families.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+constexpr Rule positions_rule{"sinusoids", "sines and cosines of every position: a buffer of each block",
+                              "transformers models/gptj/modeling_gptj.py: create_sinusoidal_positions"};
+constexpr Rule repeat_rule{"repeat_interleave",
+                           "sines and cosines of each channel: the gradient of query and key needs them",
+                           "transformers models/gptj/modeling_gptj.py: apply_rotary_pos_emb"};
+
+Tensor rotate_every_two(const Tensor& x) {
+  const Tensor even = every_second(x, 0);
+  const Tensor odd = every_second(x, 1);
+  const Tensor pairs = concatenate({unsqueeze(negate(odd), 4), unsqueeze(even, 4)}, 4);
+  return view(pairs, x.shape());
+}
+
+/// x is (b, s, a, turning); sin and cos are (1, s, turning / 2).
+Tensor turn(const Tensor& x, const Tensor& sin, const Tensor& cos) {
+  const Size s = sin.size(1);
+  const auto repeated = [&](const Tensor& table) {
+    const Tensor copy = allocate({1, s, 1, table.size(2), 2}, table.dtype(), {&repeat_rule, "rotary tables"});
+    return view(copy, {1, s, 1, table.size(2) * 2});
+  };
+  const Tensor wide_sin = repeated(sin);
+  const Tensor wide_cos = repeated(cos);
+  return x * wide_cos + rotate_every_two(x) * wide_sin;
+}
+
+class GptjBlock : public Block {
+ public:
+  GptjBlock(const Model& m, DType dtype)
+      : model_(m),
+        norm_(block_norm(m, dtype)),
+        key_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "key"),
+        value_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "value"),
+        query_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "query"),
+        output_(m.hidden_size, m.hidden_size, m.attention_output_bias, dtype, "attention projection"),
+        up_(m.hidden_size, m.intermediate_size, m.mlp_bias, dtype, "up"),
+        down_(m.intermediate_size, m.hidden_size, m.mlp_bias, dtype, "down") {
+    const Set<Component> component(active_run().component, Component::weights);
+    sinusoids_ =
+        allocate({m.max_position_embeddings, turning_width(m)}, DType::float32, {&positions_rule, "sinusoids"});
+    note_kept(sinusoids_, positions_rule);
+  }
+
+  Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
+    const Tensor residual = hidden;
+    {
+      const Place place("norm before attention");
+      hidden = norm_(std::move(hidden));
+    }
+    Tensor weights;  // held until the block returns
+    const Tensor attended = attend(hidden, inputs, weights);
+    const Tensor fed = mlp(hidden);
+    return (attended + fed) + residual;
+  }
+
+ private:
+  Tensor attend(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
+    const Place place("attention");
+    const Size a = model_.num_attention_heads;
+    const Size d = model_.head_dim;
+    const Shape heads{hidden.size(0), hidden.size(1), a, d};
+    Tensor query = query_(hidden);
+    Tensor key = key_(hidden);
+    Tensor value = value_(hidden);
+    query = view(std::move(query), heads);
+    key = view(std::move(key), heads);
+    value = transpose(view(std::move(value), heads), 1, 2);
+
+    // The sinusoids of all positions, copied, then those of this sequence gathered.
+    const Size s = hidden.size(1);
+    const Size turning = sinusoids_.size(1);
+    const Tensor all = allocate({1, sinusoids_.size(0), turning}, DType::float32, {&positions_rule});
+    const Tensor where = allocate({1, s, turning}, DType::int64, {&positions_rule});
+    const Tensor both = to(allocate({1, s, turning}, DType::float32, {&positions_rule}), key.dtype());
+    const Tensor sin = slice(both, -1, 0, turning / 2);
+    const Tensor cos = slice(both, -1, turning / 2, turning);
+
+    Tensor k_turning = slice(key, -1, 0, turning);
+    const Tensor k_rest = slice(key, -1, turning, d);
+    Tensor q_turning = slice(query, -1, 0, turning);
+    const Tensor q_rest = slice(query, -1, turning, d);
+    k_turning = turn(k_turning, sin, cos);
+    q_turning = turn(q_turning, sin, cos);
+    key = concatenate({k_turning, k_rest}, -1, "key");
+    query = concatenate({q_turning, q_rest}, -1, "query");
+    key = transpose(std::move(key), 1, 2);
+    query = transpose(std::move(query), 1, 2);
+
+    Tensor out = eager(query, key, value, inputs.mask, weights);
+    out = view(contiguous(transpose(std::move(out), 1, 2)), hidden.shape());
+    out = output_(std::move(out));
+    return dropout(std::move(out), model_.hidden_dropout);
+  }
+
+  /// GPTJAttention._attn: scores and softmax in fp32.
+  Tensor eager(const Tensor& given_query, const Tensor& given_key, const Tensor& value, const Tensor& mask,
+               Tensor& weights) const {
+    const Tensor query = to(given_query, DType::float32);
+    const Tensor key = to(given_key, DType::float32);
+    weights = matmul(query, transpose(key, -1, -2), "scores");
+    weights = multiply_number(std::move(weights));
+    weights = weights + mask;
+    weights = softmax(weights);
+    weights = to(weights, value.dtype());
+    weights = dropout(weights, model_.attention_dropout);
+    return matmul(weights, value, "attention output");
+  }
+
+  Tensor mlp(const Tensor& x) const {
+    const Place place("mlp");
+    Tensor hidden = up_(x);
+    hidden = activate(std::move(hidden), model_.hidden_act);
+    hidden = down_(std::move(hidden));
+    return dropout(std::move(hidden), model_.hidden_dropout);
+  }
+
+  const Model& model_;
+  NormLayer norm_;
+  Linear key_, value_, query_, output_, up_, down_;
+  Tensor sinusoids_;
+};
+
+class Gptj : public Decoder {
+ public:
+  using Decoder::Decoder;
+
+  std::unique_ptr<Block> make_block(std::int64_t) override { return std::make_unique<GptjBlock>(model, weights); }
+
+  ForwardState begin(const Tensor& ids, AttentionKernel) override {
+    ForwardState state;
+    const Place place("embedding");
+    const Tensor embedded = embedding(embedding_, ids);
+    state.inputs.positions = position_ids(ids.size(1));
+    state.inputs.attention = AttentionKernel::eager;
+    state.inputs.mask = causal_mask(ids.size(0), ids.size(1), embedded.dtype(), AttentionKernel::eager, false);
+    state.hidden = dropout(embedded, model.embedding_dropout);
+    state.held = {embedded};
+    return state;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Architecture> make_gptj(const Model& model, DType weights) {
+  return std::make_unique<Gptj>(model, weights);
+}
+
+}  // namespace trainmem::transformers
