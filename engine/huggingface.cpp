@@ -197,7 +197,7 @@ void read_class(Model& model, const Keys& keys, Issues& issues) {
     const bool bias = keys.flag("use_bias", true);
     model.attention_bias = model.attention_output_bias = model.mlp_bias = bias;
   } else if (type == "cohere") {
-    if (keys.flag("use_qk_norm", false)) model.qk_norm = QkNorm::per_head;
+    if (keys.flag("use_qk_norm", false)) model.qk_norm = QkNorm::full;  // one weight for each channel of each head
   } else if (type == "bloom") {
     if (keys.flag("apply_residual_connection_post_layernorm", false)) {
       not_modelled(issues, "apply_residual_connection_post_layernorm", "Residuals after the norm are not modelled.");

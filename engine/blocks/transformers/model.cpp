@@ -33,8 +33,7 @@ std::unique_ptr<Architecture> make_architecture(const Model& model, DType weight
   if (type == "gpt_neox") return make_gpt_neox(model, weights);
   if (type == "opt") return make_opt(model, weights);
   if (type == "phi") return make_phi(model, weights);
-  if (type == "llama" || type == "mistral" || type == "qwen2" || type == "gemma") return make_llama(model, weights);
-  return nullptr;
+  return make_llama(model, weights);  // the families of its kind; null for what is unknown
 }
 
 std::vector<LayerSlot> layer_slots(const Model& model, bool fold) {

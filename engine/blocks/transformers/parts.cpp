@@ -4,9 +4,6 @@ namespace trainmem::transformers {
 
 namespace {
 
-constexpr Rule buffer_rule{"buffer", "a buffer of the model", "transformers modeling_rope_utils.py"};
-constexpr Rule rope_rule{"rotary tables", "cosines and sines that every block uses",
-                         "transformers models/llama/modeling_llama.py: LlamaRotaryEmbedding.forward"};
 constexpr Rule arange_rule{"positions", "token positions",
                            "transformers models/llama/modeling_llama.py: LlamaModel.forward"};
 constexpr Rule mask_rule{"causal mask", "added to the scores of every block",
@@ -29,97 +26,68 @@ NormLayer::NormLayer(Form norm_form, Shape shape, bool with_weight, bool with_bi
   if (with_bias) bias = make_parameter(shape, dtype, "norm");
 }
 
+namespace {
+
+/// models/llama/modeling_llama.py: LlamaRMSNorm. OLMo 2 multiplies with the weight before it casts.
+Tensor llama_norm(const Tensor& x, const Tensor& weight, bool cast_last) {
+  Tensor hidden = to(x, DType::float32);
+  const Tensor variance = mean_last(square(hidden));
+  hidden = hidden * rsqrt(add_number(variance));
+  if (cast_last) return to(weight * hidden, x.dtype());
+  return weight * to(hidden, x.dtype());
+}
+
+/// models/gemma/modeling_gemma.py: GemmaRMSNorm, everything in fp32.
+Tensor gemma_norm(const Tensor& x, const Tensor& weight) {
+  Tensor hidden = to(x, DType::float32);
+  Tensor output = hidden * rsqrt(add_number(mean_last(square(hidden))));
+  hidden.reset();
+  output = output * add_number(to(weight, DType::float32));
+  return to(output, x.dtype());
+}
+
+/// models/cohere/modeling_cohere.py: CohereLayerNorm, written out in fp32.
+Tensor cohere_norm(const Tensor& x, const Tensor& weight) {
+  Tensor hidden = to(x, DType::float32);
+  const Tensor mean = mean_last(hidden);
+  const Tensor variance = mean_last(square(subtract(hidden, mean)));
+  hidden = subtract(hidden, mean) * rsqrt(add_number(variance));
+  hidden = to(weight, DType::float32) * hidden;
+  return to(hidden, x.dtype());
+}
+
+/// models/nemotron/modeling_nemotron.py: NemotronLayerNorm1P, in 16 bits under autocast.
+Tensor nemotron_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const Tensor scale = add_number(weight);
+  const Autocast autocast = active_run().autocast;
+  if (!autocast.enabled) return layer_norm(x, scale, bias);
+  const Tensor low_x = to(x, autocast.dtype);
+  const Tensor low_scale = to(scale, autocast.dtype);
+  const Tensor low_bias = to(bias, autocast.dtype);
+  const Set<bool> off(active_run().autocast.enabled, false);
+  return layer_norm(low_x, low_scale, low_bias);
+}
+
+}  // namespace
+
 Tensor NormLayer::operator()(Tensor argument) const {
   const Tensor x = std::move(argument);  // a module's argument lives until the module returns
   switch (form) {
     case Form::layer_norm: return layer_norm(x, weight, bias);
     case Form::fused: return fused_rms_norm(x, weight);
-    case Form::gemma: {
-      // models/gemma/modeling_gemma.py, GemmaRMSNorm: everything in fp32, cast at the end.
-      Tensor hidden = to(x, DType::float32);
-      Tensor output = hidden * rsqrt(add_number(mean_last(square(hidden))));
-      hidden.reset();
-      output = output * add_number(to(weight, DType::float32));
-      return to(output, x.dtype());
-    }
-    case Form::llama:
-    case Form::olmo2: break;
+    case Form::llama: return llama_norm(x, weight, false);
+    case Form::olmo2: return llama_norm(x, weight, true);
+    case Form::gemma: return gemma_norm(x, weight);
+    case Form::olmo: return to(layer_norm(to(x, DType::float32), {}, {}), x.dtype());
+    case Form::cohere: return cohere_norm(x, weight);
+    case Form::nemotron: return nemotron_norm(x, weight, bias);
   }
-  Tensor hidden = to(x, DType::float32);
-  const Tensor variance = mean_last(square(hidden));
-  hidden = hidden * rsqrt(add_number(variance));
-  if (form == Form::olmo2) return to(weight * hidden, x.dtype());
-  return weight * to(hidden, x.dtype());
-}
-
-Rotary::Rotary(Size turning) : width(turning) {
-  const Set<Component> component(active_run().component, Component::weights);
-  inverse_frequencies = allocate({width / 2}, DType::float32, {&buffer_rule, "rotary frequencies"});
-  original_inverse_frequencies = allocate({width / 2}, DType::float32, {&buffer_rule, "rotary frequencies"});
-  note_kept(inverse_frequencies, buffer_rule);
-  note_kept(original_inverse_frequencies, buffer_rule);
-}
-
-std::pair<Tensor, Tensor> Rotary::tables(Size s, DType dtype) const {
-  const Place place("rotary embedding");
-  Tensor frequencies;
-  {
-    const Tensor positions = allocate({1, 1, s}, DType::float32, {&rope_rule});
-    frequencies = allocate({1, width / 2, s}, DType::float32, {&rope_rule});
-  }
-  const Tensor angles = allocate({1, s, width}, DType::float32, {&rope_rule});
-  const auto table = [&] {
-    const Tensor plain = allocate({1, s, width}, DType::float32, {&rope_rule});
-    Tensor scaled = allocate({1, s, width}, DType::float32, {&rope_rule, "rotary tables"});
-    return scaled;
-  };
-  const Tensor cos = table();
-  const Tensor sin = table();
-  return {to(cos, dtype, "rotary tables"), to(sin, dtype, "rotary tables")};
+  return x;
 }
 
 Tensor position_ids(Size s) {
   const Tensor range = allocate({s}, DType::int64, {&arange_rule});
   return allocate({s}, DType::int64, {&arange_rule, "positions"});
-}
-
-namespace {
-
-Tensor rotate_half(Tensor x) {
-  const Size half = x.size(-1) / 2;
-  const Tensor x1 = slice(x, -1, 0, half);
-  const Tensor x2 = slice(x, -1, half, x.size(-1));
-  x.reset();
-  return concatenate({negate(x2), x1}, -1);
-}
-
-Tensor turn(const Tensor& x, const Tensor& cos, const Tensor& sin) {
-  Tensor turned = x * cos;
-  return std::move(turned) + rotate_half(x) * sin;
-}
-
-}  // namespace
-
-void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
-  const Tensor cos4 = unsqueeze(cos, 1);
-  const Tensor sin4 = unsqueeze(sin, 1);
-  Tensor turned_q = turn(q, cos4, sin4);
-  Tensor turned_k = turn(k, cos4, sin4);
-  q = std::move(turned_q);
-  k = std::move(turned_k);
-}
-
-void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
-  const Size turning = cos.size(-1);
-  Tensor turned_q = slice(q, -1, 0, turning);
-  const Tensor rest_q = slice(q, -1, turning, q.size(-1));
-  Tensor turned_k = slice(k, -1, 0, turning);
-  const Tensor rest_k = slice(k, -1, turning, k.size(-1));
-  apply_rotary(turned_q, turned_k, cos, sin);
-  turned_q = concatenate({turned_q, rest_q}, -1, "query");
-  turned_k = concatenate({turned_k, rest_k}, -1, "key");
-  q = std::move(turned_q);
-  k = std::move(turned_k);
 }
 
 Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool sliding) {
@@ -192,7 +160,7 @@ Tensor activate(Tensor x, Activation activation) {
     case Activation::silu: return silu(std::move(x));
     case Activation::relu: return relu(std::move(x));
     case Activation::relu2: {
-      const Tensor positive = relu(std::move(x));
+      const Tensor positive = relu(x);
       return square(positive);
     }
     case Activation::gelu_new: {
@@ -201,8 +169,14 @@ Tensor activate(Tensor x, Activation activation) {
       Tensor inner = multiply_number(x + multiply_number(cube(x)));
       return std::move(half) * add_number(tanh(std::move(inner)));
     }
+    case Activation::gelu_fast: {
+      // FastGELUActivation: 0.5 * x * (1 + tanh(x * 0.7978845608 * (1 + 0.044715 * x * x)))
+      Tensor half = multiply_number(x);
+      Tensor inner = multiply_number(x);
+      inner = std::move(inner) * add_number(multiply_number(x) * x);
+      return std::move(half) * add_number(tanh(std::move(inner)));
+    }
     case Activation::gelu:
-    case Activation::gelu_fast:
     case Activation::gelu_pytorch_tanh:
     case Activation::clamped_swiglu: return gelu(std::move(x));
   }

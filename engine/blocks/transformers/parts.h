@@ -1,7 +1,8 @@
-// Parts that transformers' families share: norms, rotary embedding, masks, attention functions, activations.
+// Parts that transformers' families share: norms, masks, attention functions, activations.
 #pragma once
 
 #include "engine/blocks/transformers/model.h"
+#include "engine/blocks/transformers/rotary.h"
 
 namespace trainmem::transformers {
 
@@ -26,7 +27,7 @@ struct Conv1D {
 
 /// The norm of a model: layer norm in one kernel, or RMSNorm written out as the families write it.
 struct NormLayer {
-  enum class Form { layer_norm, llama, gemma, olmo2, fused } form = Form::llama;
+  enum class Form { layer_norm, llama, gemma, olmo, olmo2, cohere, nemotron, fused } form = Form::llama;
   Tensor weight;
   Tensor bias;
   NormLayer() = default;
@@ -34,23 +35,8 @@ struct NormLayer {
   Tensor operator()(Tensor x) const;
 };
 
-/// Buffers of RotaryEmbedding and its tables for one forward.
-struct Rotary {
-  Tensor inverse_frequencies;
-  Tensor original_inverse_frequencies;
-  Size width;  ///< channels of a head that turn
-  explicit Rotary(Size width);
-  /// cos and sin, (1, s, width), in `dtype`.
-  std::pair<Tensor, Tensor> tables(Size sequence, DType dtype) const;
-};
-
 /// Positions 0 … s - 1 as the models make them.
 Tensor position_ids(Size sequence);
-
-/// (q * cos) + (rotate_half(q) * sin) for query and key; cos, sin are (1, s, width).
-void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
-/// The same for the first channels of each head, as many as the tables have; the others are joined to them again.
-void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 
 /// The causal mask that transformers makes, or none where SDPA does without one.
 Tensor causal_mask(Size batch, Size sequence, DType dtype, AttentionKernel attention, bool sliding);

@@ -1,0 +1,35 @@
+// The block of Command R: one norm, then attention and MLP beside each other: models/cohere/modeling_cohere.py.
+#include "engine/blocks/transformers/llama_layers.h"
+#include "engine/blocks/transformers/llama_model.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+class CohereBlock : public Block {
+ public:
+  CohereBlock(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
+      : attention_(m, form, dtype, layer), mlp_(m, form, dtype), norm_(llama_norm_layer(m, form, dtype)) {}
+
+  Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
+    const Tensor residual = hidden;
+    hidden = norm_at("norm before attention and MLP", norm_, hidden);
+    Tensor weights;
+    const Tensor attended = attention_(hidden, inputs, weights);
+    const Tensor fed = mlp_(hidden);
+    return (residual + attended) + fed;
+  }
+
+ private:
+  SelfAttention attention_;
+  FeedForward mlp_;
+  NormLayer norm_;
+};
+
+}  // namespace
+
+std::unique_ptr<Block> make_cohere_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer) {
+  return std::make_unique<CohereBlock>(m, form, dtype, layer);
+}
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,46 @@
+// The block of Gemma 2 and Gemma 3, with norms before and after attention and MLP: models/gemma2 and gemma3,
+// modeling_*.py.
+#include "engine/blocks/transformers/llama_layers.h"
+#include "engine/blocks/transformers/llama_model.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+class Gemma2Block : public Block {
+ public:
+  Gemma2Block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
+      : attention_(m, form, dtype, layer),
+        mlp_(m, form, dtype),
+        before_attention_(llama_norm_layer(m, form, dtype)),
+        after_attention_(llama_norm_layer(m, form, dtype)),
+        before_mlp_(llama_norm_layer(m, form, dtype)),
+        after_mlp_(llama_norm_layer(m, form, dtype)) {}
+
+  Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
+    Tensor residual = hidden;
+    hidden = norm_at("norm before attention", before_attention_, hidden);
+    Tensor weights;
+    hidden = attention_(hidden, inputs, weights);
+    hidden = norm_at("norm after attention", after_attention_, hidden);
+    hidden = residual + hidden;
+    residual = hidden;
+    hidden = norm_at("norm before MLP", before_mlp_, hidden);
+    hidden = mlp_(hidden);
+    hidden = norm_at("norm after MLP", after_mlp_, hidden);
+    return residual + hidden;
+  }
+
+ private:
+  SelfAttention attention_;
+  FeedForward mlp_;
+  NormLayer before_attention_, after_attention_, before_mlp_, after_mlp_;
+};
+
+}  // namespace
+
+std::unique_ptr<Block> make_gemma2_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer) {
+  return std::make_unique<Gemma2Block>(m, form, dtype, layer);
+}
+
+}  // namespace trainmem::transformers

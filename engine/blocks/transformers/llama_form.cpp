@@ -1,0 +1,113 @@
+#include "engine/blocks/transformers/llama_form.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+LlamaForm form(const char* model_type) {
+  LlamaForm result;
+  result.model_type = model_type;
+  return result;
+}
+
+LlamaForm gemma() {
+  LlamaForm result = form("gemma");
+  result.norm = NormLayer::Form::gemma;
+  result.scaled_embedding = true;
+  return result;
+}
+
+LlamaForm gemma2() {
+  LlamaForm result = gemma();
+  result.model_type = "gemma2";
+  result.block = LlamaForm::BlockForm::gemma2;
+  return result;
+}
+
+LlamaForm gemma3() {
+  LlamaForm result = gemma2();
+  result.model_type = "gemma3_text";
+  result.two_rotaries = true;
+  return result;
+}
+
+LlamaForm granite() {
+  LlamaForm result = form("granite");
+  result.multipliers = true;
+  result.scaled_logits = true;
+  return result;
+}
+
+LlamaForm phi3() {
+  LlamaForm result = form("phi3");
+  result.turning = LlamaForm::Turning::phi3;
+  result.fused_linears = true;
+  return result;
+}
+
+LlamaForm olmo() {
+  LlamaForm result = form("olmo");
+  result.norm = NormLayer::Form::olmo;
+  result.turning = LlamaForm::Turning::fp32_tables;
+  return result;
+}
+
+LlamaForm olmo2() {
+  LlamaForm result = form("olmo2");
+  result.block = LlamaForm::BlockForm::olmo2;
+  result.norm = NormLayer::Form::olmo2;
+  result.turning = LlamaForm::Turning::fp32_tables;
+  return result;
+}
+
+LlamaForm olmo3() {
+  LlamaForm result = olmo2();
+  result.model_type = "olmo3";
+  result.two_rotaries = true;
+  return result;
+}
+
+LlamaForm cohere() {
+  LlamaForm result = form("cohere");
+  result.block = LlamaForm::BlockForm::cohere;
+  result.norm = NormLayer::Form::cohere;
+  result.turning = LlamaForm::Turning::cohere;
+  result.scaled_logits = true;
+  return result;
+}
+
+LlamaForm stablelm() {
+  LlamaForm result = form("stablelm");
+  result.block = LlamaForm::BlockForm::stablelm;
+  result.norm = NormLayer::Form::layer_norm;
+  result.turning = LlamaForm::Turning::stablelm;
+  return result;
+}
+
+LlamaForm starcoder2() {
+  LlamaForm result = form("starcoder2");
+  result.norm = NormLayer::Form::layer_norm;
+  return result;
+}
+
+LlamaForm nemotron() {
+  LlamaForm result = form("nemotron");
+  result.norm = NormLayer::Form::nemotron;
+  result.turning = LlamaForm::Turning::nemotron;
+  return result;
+}
+
+const LlamaForm forms[] = {form("llama"), form("mistral"), form("qwen2"), form("qwen3"), form("smollm3"),
+                           gemma(),       gemma2(),        gemma3(),      granite(),     phi3(),
+                           olmo(),        olmo2(),         olmo3(),       cohere(),      stablelm(),
+                           starcoder2(),  nemotron()};
+
+}  // namespace
+
+const LlamaForm* llama_form(const Model& model) {
+  for (const LlamaForm& candidate : forms)
+    if (model.model_type == candidate.model_type) return &candidate;
+  return nullptr;
+}
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,192 @@
+#include "engine/blocks/transformers/llama_layers.h"
+
+#include <utility>
+
+namespace trainmem::transformers {
+
+bool slides(const Model& m, std::int64_t index) {
+  if (m.sliding_window <= 0) return false;
+  return m.sliding_window_pattern <= 1 || (index + 1) % m.sliding_window_pattern != 0;
+}
+
+SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
+    : model_(m), form_(form), slides_(slides(m, layer)), turns_(m.nope_every <= 0 || (layer + 1) % m.nope_every != 0) {
+  const Size h = m.hidden_size;
+  const Size d = m.head_dim;
+  const Size a = m.num_attention_heads;
+  const Size k = m.num_key_value_heads;
+  const auto make_output = [&] { output_ = Linear(a * d, h, m.attention_output_bias, dtype, "attention projection"); };
+  if (form.fused_linears) {
+    make_output();
+    together_ = Linear(h, (a + Size(2) * k) * d, m.attention_bias, dtype, "query, key and value");
+    return;
+  }
+  query_ = Linear(h, a * d, m.attention_bias, dtype, "query");
+  key_ = Linear(h, k * d, m.attention_bias, dtype, "key");
+  value_ = Linear(h, k * d, m.attention_bias, dtype, "value");
+  make_output();
+  if (m.qk_norm == QkNorm::none) return;
+  const auto norm = [&](const Size& heads) {
+    if (m.qk_norm == QkNorm::per_head) return NormLayer(form.norm, {d}, true, false, dtype);
+    if (form.norm == NormLayer::Form::cohere) return NormLayer(form.norm, {heads, d}, true, false, dtype);
+    return NormLayer(form.norm, {heads * d}, true, false, dtype);
+  };
+  query_norm_ = norm(a);
+  key_norm_ = norm(k);
+}
+
+namespace {
+
+/// (b, s, heads * d) seen as (b, s, heads, d).
+Tensor heads_apart(Tensor x, Size heads, Size d) {
+  const Shape shape{x.size(0), x.size(1), heads, d};
+  return view(std::move(x), shape);
+}
+
+}  // namespace
+
+SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const {
+  const Size d = model_.head_dim;
+  const Size a = model_.num_attention_heads;
+  const Size k = model_.num_key_value_heads;
+  QueryKeyValue result;
+  if (model_.qk_norm == QkNorm::full && form_.norm != NormLayer::Form::cohere) {
+    // models/olmo2/modeling_olmo2.py: all heads of a token are normalised together.
+    Tensor query = query_norm_(query_(hidden));
+    Tensor key = key_norm_(key_(hidden));
+    result.q = split_heads(std::move(query), a, d);
+    result.k = split_heads(std::move(key), k, d);
+    result.v = split_heads(value_(hidden), k, d);
+    return result;
+  }
+  if (model_.qk_norm == QkNorm::none || form_.norm == NormLayer::Form::gemma) {
+    result.q = split_heads(query_(hidden), a, d);
+    result.k = split_heads(key_(hidden), k, d);
+    result.v = split_heads(value_(hidden), k, d);
+    if (model_.qk_norm == QkNorm::none) return result;
+    result.q = query_norm_(result.q);
+    result.k = key_norm_(result.k);
+    return result;
+  }
+  if (form_.norm == NormLayer::Form::cohere) {
+    Tensor query = heads_apart(query_(hidden), a, d);
+    Tensor key = heads_apart(key_(hidden), k, d);
+    result.v = split_heads(value_(hidden), k, d);
+    query = query_norm_(query);
+    key = key_norm_(key);
+    result.q = transpose(std::move(query), 1, 2);
+    result.k = transpose(std::move(key), 1, 2);
+    return result;
+  }
+  result.q = transpose(query_norm_(heads_apart(query_(hidden), a, d)), 1, 2);
+  result.k = transpose(key_norm_(heads_apart(key_(hidden), k, d)), 1, 2);
+  result.v = split_heads(value_(hidden), k, d);
+  return result;
+}
+
+SelfAttention::QueryKeyValue SelfAttention::project_together(const Tensor& hidden) const {
+  const Size d = model_.head_dim;
+  const Size a = model_.num_attention_heads;
+  const Size k = model_.num_key_value_heads;
+  QueryKeyValue result;
+  result.together = together_(hidden);
+  const Size key_at = a * d;
+  const Size value_at = key_at + k * d;
+  result.q = split_heads(slice(result.together, -1, 0, key_at), a, d);
+  result.k = split_heads(slice(result.together, -1, key_at, value_at), k, d);
+  result.v = split_heads(slice(result.together, -1, value_at, value_at + k * d), k, d);
+  return result;
+}
+
+namespace {
+
+struct Parts {
+  Tensor turning, rest;
+  Parts(const Tensor& x, const Size& width)
+      : turning(slice(x, -1, 0, width)), rest(slice(x, -1, width, x.size(-1))) {}
+  Tensor joined(const Tensor& turned, const char* role) const { return concatenate({turned, rest}, -1, role); }
+};
+
+}  // namespace
+
+void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) const {
+  switch (form_.turning) {
+    case LlamaForm::Turning::whole: return apply_rotary(q, k, cos, sin);
+    case LlamaForm::Turning::fp32_tables: return apply_rotary_fp32(q, k, cos, sin);
+    case LlamaForm::Turning::cohere: return apply_rotary_interleaved(q, k, cos, sin);
+    case LlamaForm::Turning::stablelm: return apply_partial_rotary(q, k, cos, sin);
+    case LlamaForm::Turning::phi3: {
+      const Parts query(q, cos.size(-1));
+      const Parts key(k, cos.size(-1));
+      const Tensor cos4 = unsqueeze(cos, 1);
+      const Tensor sin4 = unsqueeze(sin, 1);
+      Tensor turned_q = query.joined(rotate(query.turning, cos4, sin4), "query");
+      k = key.joined(rotate(key.turning, cos4, sin4), "key");
+      q = std::move(turned_q);
+      return;
+    }
+    case LlamaForm::Turning::nemotron: {
+      const Parts query(q, cos.size(-1));
+      const Parts key(k, cos.size(-1));
+      Tensor turned_q = query.turning;
+      Tensor turned_k = key.turning;
+      apply_rotary(turned_q, turned_k, cos, sin);
+      Tensor joined_q = query.joined(turned_q, "query");
+      k = key.joined(turned_k, "key");
+      q = std::move(joined_q);
+      return;
+    }
+  }
+}
+
+Tensor SelfAttention::operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
+  const Place place("attention");
+  QueryKeyValue heads = form_.fused_linears ? project_together(hidden) : project(hidden);
+  const bool local = slides_ && inputs.local_cos.defined();
+  if (turns_) turn(heads.q, heads.k, local ? inputs.local_cos : inputs.cos, local ? inputs.local_sin : inputs.sin);
+  const Shape joined{hidden.size(0), hidden.size(1), Size(model_.num_attention_heads) * Size(model_.head_dim)};
+  AttentionOptions options;
+  options.dropout = model_.attention_dropout;
+  options.softcapping = model_.attn_logit_softcapping;
+  const Tensor& mask = slides_ ? inputs.sliding_mask : inputs.mask;
+  Tensor out = attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
+  out = reshape(std::move(out), joined);
+  return output_(std::move(out));
+}
+
+FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype) : model_(m) {
+  const Size h = m.hidden_size;
+  const Size i = m.intermediate_size;
+  if (form.fused_linears) {
+    gate_up_ = Linear(h, Size(2) * i, m.mlp_bias, dtype, "gate and up");
+  } else {
+    if (m.gated_mlp) gate_ = Linear(h, i, m.mlp_bias, dtype, "gate");
+    up_ = Linear(h, i, m.mlp_bias, dtype, "up");
+  }
+  down_ = Linear(i, h, m.mlp_bias, dtype, "down");
+}
+
+Tensor FeedForward::operator()(const Tensor& x) const {
+  const Place place("mlp");
+  if (gate_up_.weight.defined()) {
+    const Tensor together = gate_up_(x);
+    const Size i = model_.intermediate_size;
+    const std::vector<Tensor> parts = split(together, {i, i}, -1);
+    return down_(parts[1] * activate(parts[0], model_.hidden_act));
+  }
+  if (model_.gated_mlp) return down_(activate(gate_(x), model_.hidden_act) * up_(x));
+  return down_(activate(up_(x), model_.hidden_act));
+}
+
+NormLayer llama_norm_layer(const Model& m, const LlamaForm& form, DType dtype) {
+  const bool described = form.norm == NormLayer::Form::llama && m.norm == Norm::layernorm;
+  return NormLayer(described ? NormLayer::Form::layer_norm : form.norm, {m.hidden_size}, m.norm_weight, m.norm_bias,
+                   dtype);
+}
+
+Tensor norm_at(const char* name, const NormLayer& norm, Tensor x) {
+  const Place place(name);
+  return norm(std::move(x));
+}
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,100 @@
+#include "engine/blocks/transformers/llama_model.h"
+
+#include <tuple>
+
+#include "engine/blocks/transformers/families.h"
+#include "engine/blocks/transformers/llama_layers.h"
+
+namespace trainmem::transformers {
+
+namespace {
+constexpr Rule scale_rule{"embedding scale", "a buffer that the embeddings are multiplied with",
+                          "transformers models/gemma/modeling_gemma.py: GemmaTextScaledWordEmbedding"};
+}
+
+LlamaModel::LlamaModel(const Model& description, const LlamaForm& llama_form, DType dtype)
+    : Decoder(description, dtype), form_(llama_form) {}
+
+void LlamaModel::make_embedding() {
+  Decoder::make_embedding();
+  if (!form_.scaled_embedding) return;
+  const Set<Component> component(active_run().component, Component::weights);
+  embedding_scale_ = allocate({}, weights, {&scale_rule});
+  note_kept(embedding_scale_, scale_rule);
+}
+
+std::unique_ptr<Block> LlamaModel::make_block(std::int64_t layer) {
+  switch (form_.block) {
+    case LlamaForm::BlockForm::llama: return make_llama_block(model, form_, weights, layer);
+    case LlamaForm::BlockForm::stablelm: return make_stablelm_block(model, form_, weights, layer);
+    case LlamaForm::BlockForm::gemma2: return make_gemma2_block(model, form_, weights, layer);
+    case LlamaForm::BlockForm::olmo2: return make_olmo2_block(model, form_, weights, layer);
+    case LlamaForm::BlockForm::cohere: return make_cohere_block(model, form_, weights, layer);
+  }
+  return nullptr;
+}
+
+void LlamaModel::make_head() {
+  {
+    const Place place("final norm");
+    norm_ = llama_norm_layer(model, form_, weights);
+  }
+  rotary_ = std::make_unique<Rotary>(turning_width(model));
+  if (form_.two_rotaries) sliding_rotary_ = std::make_unique<Rotary>(turning_width(model));
+  make_language_head();
+}
+
+void LlamaModel::make_masks(BlockInputs& inputs, const Tensor& embedded) const {
+  const Size batch = embedded.size(0);
+  const Size s = embedded.size(1);
+  const bool window = model.sliding_window > 0;
+  const bool full = !window || model.sliding_window_pattern > 1;
+  if (full) inputs.mask = causal_mask(batch, s, embedded.dtype(), inputs.attention, false);
+  if (!window) return;
+  // masking_utils.py, _ignore_causal_mask_sdpa: a window as long as the sequence still makes a mask.
+  const bool needed = inputs.attention == AttentionKernel::eager || s.value() >= model.sliding_window;
+  if (needed) inputs.sliding_mask = causal_mask(batch, s, embedded.dtype(), inputs.attention, true);
+}
+
+ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
+  ForwardState state;
+  const Size s = ids.size(1);
+  Tensor embedded;
+  {
+    const Place place("embedding");
+    embedded = embedding(embedding_, ids);
+    if (embedding_scale_.defined()) embedded = embedded * embedding_scale_;
+    if (form_.multipliers) embedded = multiply_number(embedded);
+  }
+  state.inputs.positions = position_ids(s);
+  state.inputs.attention = attention;
+  make_masks(state.inputs, embedded);
+  state.held = {embedded};
+  {
+    const Place place("embedding");
+    state.hidden = dropout(std::move(embedded), model.embedding_dropout);
+  }
+  const bool fp32 = form_.turning == LlamaForm::Turning::fp32_tables;
+  const DType dtype = fp32 ? DType::float32 : state.hidden.dtype();
+  if (sliding_rotary_) std::tie(state.inputs.local_cos, state.inputs.local_sin) = sliding_rotary_->tables(s, dtype);
+  std::tie(state.inputs.cos, state.inputs.sin) = rotary_->tables(s, dtype);
+  return state;
+}
+
+Tensor LlamaModel::head(Tensor hidden) {
+  Tensor logits = Decoder::head(std::move(hidden));
+  if (form_.scaled_logits) logits = multiply_number(logits);
+  if (model.final_logit_softcapping > 0) {
+    logits = multiply_number(logits);
+    logits = tanh(logits);
+    logits = multiply_number(logits);
+  }
+  return logits;
+}
+
+std::unique_ptr<Architecture> make_llama(const Model& model, DType weights) {
+  const LlamaForm* form = llama_form(model);
+  return form == nullptr ? nullptr : std::make_unique<LlamaModel>(model, *form, weights);
+}
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,36 @@
+// LlamaModel and LlamaForCausalLM with the variants of their relatives: everything around the blocks.
+#pragma once
+
+#include <memory>
+
+#include "engine/blocks/transformers/decoder.h"
+#include "engine/blocks/transformers/llama_form.h"
+
+namespace trainmem::transformers {
+
+class LlamaModel : public Decoder {
+ public:
+  LlamaModel(const Model& description, const LlamaForm& llama_form, DType dtype);
+  void make_embedding() override;
+  std::unique_ptr<Block> make_block(std::int64_t layer) override;
+  void make_head() override;
+  ForwardState begin(const Tensor& ids, AttentionKernel attention) override;
+  Tensor head(Tensor hidden) override;
+
+ private:
+  void make_masks(BlockInputs& inputs, const Tensor& embedded) const;
+
+  const LlamaForm& form_;
+  Tensor embedding_scale_;
+  std::unique_ptr<Rotary> rotary_;
+  std::unique_ptr<Rotary> sliding_rotary_;
+};
+
+// The forms of a block; each file says whose it is.
+std::unique_ptr<Block> make_llama_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
+std::unique_ptr<Block> make_stablelm_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
+std::unique_ptr<Block> make_gemma2_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
+std::unique_ptr<Block> make_olmo2_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
+std::unique_ptr<Block> make_cohere_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
+
+}  // namespace trainmem::transformers

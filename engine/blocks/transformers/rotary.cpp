@@ -1,0 +1,101 @@
+#include "engine/blocks/transformers/rotary.h"
+
+#include "engine/tensor/run.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+constexpr Rule buffer_rule{"buffer", "a buffer of the model", "transformers modeling_rope_utils.py"};
+constexpr Rule rope_rule{"rotary tables", "cosines and sines that every block uses",
+                         "transformers models/llama/modeling_llama.py: LlamaRotaryEmbedding.forward"};
+
+}  // namespace
+
+Rotary::Rotary(Size turning) : width(turning) {
+  const Set<Component> component(active_run().component, Component::weights);
+  inverse_frequencies = allocate({width / 2}, DType::float32, {&buffer_rule, "rotary frequencies"});
+  original_inverse_frequencies = allocate({width / 2}, DType::float32, {&buffer_rule, "rotary frequencies"});
+  note_kept(inverse_frequencies, buffer_rule);
+  note_kept(original_inverse_frequencies, buffer_rule);
+}
+
+std::pair<Tensor, Tensor> Rotary::tables(Size s, DType dtype) const {
+  const Place place("rotary embedding");
+  Tensor frequencies;
+  {
+    const Tensor positions = allocate({1, 1, s}, DType::float32, {&rope_rule});
+    frequencies = allocate({1, width / 2, s}, DType::float32, {&rope_rule});
+  }
+  const Tensor angles = allocate({1, s, width}, DType::float32, {&rope_rule});
+  const auto table = [&] {
+    const Tensor plain = allocate({1, s, width}, DType::float32, {&rope_rule});
+    Tensor scaled = allocate({1, s, width}, DType::float32, {&rope_rule, "rotary tables"});
+    return scaled;
+  };
+  const Tensor cos = table();
+  const Tensor sin = table();
+  return {to(cos, dtype, "rotary tables"), to(sin, dtype, "rotary tables")};
+}
+
+namespace {
+
+Tensor rotate_half(Tensor x) {
+  const Size half = x.size(-1) / 2;
+  const Tensor x1 = slice(x, -1, 0, half);
+  const Tensor x2 = slice(x, -1, half, x.size(-1));
+  x.reset();
+  return concatenate({negate(x2), x1}, -1);
+}
+
+}  // namespace
+
+Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  Tensor turned = x * cos;
+  return std::move(turned) + rotate_half(x) * sin;
+}
+
+void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const Tensor cos4 = unsqueeze(cos, 1);
+  const Tensor sin4 = unsqueeze(sin, 1);
+  Tensor turned_q = rotate(q, cos4, sin4);
+  Tensor turned_k = rotate(k, cos4, sin4);
+  q = std::move(turned_q);
+  k = std::move(turned_k);
+}
+
+void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const Size turning = cos.size(-1);
+  Tensor turned_q = slice(q, -1, 0, turning);
+  const Tensor rest_q = slice(q, -1, turning, q.size(-1));
+  Tensor turned_k = slice(k, -1, 0, turning);
+  const Tensor rest_k = slice(k, -1, turning, k.size(-1));
+  apply_rotary(turned_q, turned_k, cos, sin);
+  turned_q = concatenate({turned_q, rest_q}, -1, "query");
+  turned_k = concatenate({turned_k, rest_k}, -1, "key");
+  q = std::move(turned_q);
+  k = std::move(turned_k);
+}
+
+void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  Tensor turned_q = q;
+  Tensor turned_k = k;
+  apply_rotary(turned_q, turned_k, cos, sin);
+  const Tensor cast_q = to(turned_q, q.dtype(), "query");
+  k = to(turned_k, k.dtype(), "key");
+  q = cast_q;
+}
+
+void apply_rotary_interleaved(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  // rotate_half() takes every second channel and stacks them: sizes and lifetimes are those of the halves.
+  Tensor turned_q = to(q, DType::float32);
+  Tensor turned_k = to(k, DType::float32);
+  const Tensor plain_q = turned_q;
+  const Tensor plain_k = turned_k;
+  apply_rotary(turned_q, turned_k, cos, sin);
+  const Tensor cast_q = to(turned_q, q.dtype(), "query");
+  k = to(turned_k, k.dtype(), "key");
+  q = cast_q;
+}
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,33 @@
+// Rotary embedding: its tables, and the ways in which the families turn query and key with them.
+#pragma once
+
+#include <utility>
+
+#include "engine/tensor/ops.h"
+
+namespace trainmem::transformers {
+
+/// Buffers of RotaryEmbedding and its tables for one forward.
+struct Rotary {
+  Tensor inverse_frequencies;
+  Tensor original_inverse_frequencies;
+  Size width;  ///< channels of a head that turn
+  explicit Rotary(Size width);
+  /// cos and sin, (1, s, width), in `dtype`.
+  std::pair<Tensor, Tensor> tables(Size sequence, DType dtype) const;
+};
+
+/// (x * cos) + (rotate_half(x) * sin); cos and sin are (1, 1, s, width).
+Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin);
+
+/// rotate() of query and key; cos, sin are (1, s, width).
+void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+/// The same for the first channels of each head, as many as the tables have; the others are joined to them again.
+void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+
+/// OLMo: tables in fp32, the results cast to what query and key were.
+void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+/// Cohere: everything in fp32, and neighbouring channels are the pairs that turn.
+void apply_rotary_interleaved(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+
+}  // namespace trainmem::transformers
