@@ -22,7 +22,10 @@ constexpr const char* dense_model = "Choose a dense model.";
 /// One line for each missing feature.
 constexpr Missing all_missing[] = {
     {"/model/model_type", "The forward of this model type is", "Choose a model of another family.",
-     [](const Config& c) { return transformers::make_architecture(c.model, DType::bfloat16) == nullptr; }},
+     [](const Config& c) {
+       return c.recipe.framework != Framework::megatron &&
+              transformers::make_architecture(c.model, DType::bfloat16) == nullptr;
+     }},
     {"/model/experts/num_experts", "Mixture of experts is", dense_model,
      [](const Config& c) { return c.model.experts.num_experts > 0; }},
     {"/model/latent_attention/kv_lora_rank", "Multi-head latent attention is", dense_model,
@@ -53,6 +56,11 @@ constexpr Missing all_missing[] = {
        return c.recipe.pipeline_parallel > 1 &&
               c.recipe.pipeline_schedule != PipelineSchedule::one_forward_one_backward;
      }},
+    {"/recipe/tensor_parallel", "Tensor parallelism outside Megatron is", "Choose framework megatron, or set it to 1.",
+     [](const Config& c) { return c.recipe.tensor_parallel > 1 && c.recipe.framework != Framework::megatron; }},
+    {"/recipe/pipeline_parallel", "Pipeline parallelism outside Megatron is",
+     "Choose framework megatron, or set it to 1.",
+     [](const Config& c) { return c.recipe.pipeline_parallel > 1 && c.recipe.framework != Framework::megatron; }},
     {"/recipe/compile_blocks", "torch.compile of blocks is", "Set it to false.",
      [](const Config& c) { return c.recipe.compile_blocks; }},
     {"/recipe/compile_loss", "torch.compile of the loss is", "Set it to false.",
@@ -98,6 +106,7 @@ void report_not_modelled(const Config& config, Issues& issues) {
     issues.push_back(
         {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
   }
+  if (config.recipe.framework == Framework::megatron) report_not_modelled_megatron(config, issues);
   report_narrow_formats(config, issues);
 }
 

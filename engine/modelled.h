@@ -10,4 +10,7 @@ namespace trainmem {
 /// Appends one not_yet_modelled issue for everything that is asked for. Building a feature removes its line.
 void report_not_modelled(const Config& config, Issues& issues);
 
+/// The same for framework megatron, whose forward is its own (blocks/megatron).
+void report_not_modelled_megatron(const Config& config, Issues& issues);
+
 }  // namespace trainmem

@@ -47,10 +47,11 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters) : re
            : mixed_                                         ? DType::float32
                                                             : weights;
   copies_gradients_ = mixed_ && is_half(gradients);
-  const Size d = recipe.distributed_optimizer ? Size(recipe.data_parallel_size) : Size(1);
+  const bool distributed = recipe.distributed_optimizer || recipe.data_parallel == DataParallel::zero1;
+  const Size d = distributed ? Size(recipe.data_parallel_size) : Size(1);
   // Buffers end at a multiple of 128 elements and of d.
-  const Size buffer = recipe.distributed_optimizer ? round_up(round_up(parameters, 128), d) : parameters;
-  share_ = recipe.distributed_optimizer ? buffer / d : parameters;
+  const Size buffer = distributed ? round_up(round_up(parameters, 128), d) : parameters;
+  share_ = distributed ? buffer / d : parameters;
   add({buffer}, weights, Component::weights, weights_rule);
   add({buffer}, gradients, Component::gradients, gradients_rule);
   if (mixed_) {
@@ -60,7 +61,7 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters) : re
 }
 
 void MegatronOptimizer::add(const Shape& shape, DType dtype, Component component, const Rule& rule) {
-  const Place place("states", component);
+  const Place place(component == Component::gradients ? "buffer" : "optimizer", component);
   tensors_.push_back(allocate(shape, dtype, {&rule}));
   note_kept(tensors_.back(), rule);
 }
