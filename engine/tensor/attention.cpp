@@ -165,7 +165,7 @@ AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tens
   const std::int64_t width = q.size(3).value();
   const bool grouped = k.size(1) != q.size(1);
   const bool same_width = v.size(3) == q.size(3);
-  if (options.forced_math) return AttentionAlgorithm::math;
+  if (options.forced_math || (grouped && !options.grouped)) return AttentionAlgorithm::math;
   if (is_half(q.dtype()) && !options.mask.defined() && width <= 256 && same_width) return AttentionAlgorithm::flash;
   if (!grouped) return AttentionAlgorithm::efficient;
   return AttentionAlgorithm::math;

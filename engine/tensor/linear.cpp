@@ -119,6 +119,10 @@ Tensor matmul(Tensor left_argument, Tensor right_argument, const char* role) {
   const Tensor right = std::move(right_argument);
   Tensor b = autocast_low(right);
   Tensor a = autocast_low(left);
+  if (a.rank() == 4 && a.size(1) != b.size(1)) {  // heads are broadcast
+    if (a.size(1).value() == 1) a = expand(std::move(a), {a.size(0), b.size(1), a.size(2), a.size(3)});
+    if (b.size(1).value() == 1) b = expand(std::move(b), {b.size(0), a.size(1), b.size(2), b.size(3)});
+  }
   const Size batch = a.elements() / (a.size(-1) * a.size(-2));
   Shape shape = a.shape();
   shape[-1] = b.size(-1);

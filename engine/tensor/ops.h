@@ -21,6 +21,7 @@ Tensor unsqueeze(Tensor x, int dimension);
 Tensor slice(Tensor x, int dimension, Size begin, Size end);
 Tensor every_second(Tensor x, Size begin);  ///< x[..., begin::2]
 Tensor select(Tensor x, int dimension, Size index);
+Tensor index_one(Tensor x, int dimension);  ///< x[..., [i], ...]: a copy of one slice
 std::vector<Tensor> split(Tensor x, const std::vector<Size>& sizes, int dimension);
 Tensor concatenate(const std::vector<Tensor>& parts, int dimension, const char* role = nullptr);
 Tensor contiguous(Tensor x, const char* role = nullptr);
@@ -28,6 +29,7 @@ Tensor clone_contiguous(Tensor x);
 
 // Pointwise.
 Tensor add(Tensor a, Tensor b, const char* role = nullptr);
+Tensor add_in_place(Tensor a, Tensor b);  ///< a += b
 Tensor add_number(Tensor x, const char* role = nullptr);
 Tensor subtract(Tensor a, Tensor b);
 Tensor multiply(Tensor a, Tensor b, const char* role = nullptr);
@@ -77,7 +79,7 @@ enum class AttentionAlgorithm { flash, efficient, math };
 struct ScaledDotProduct {
   Tensor mask;           ///< undefined: none
   bool causal = true;    ///< without mask
-  bool grouped = false;  ///< fewer key/value heads than query heads
+  bool grouped = false;  ///< enable_gqa: fewer key/value heads than query heads; without it they are broadcast
   double dropout = 0.0;
   bool forced_math = false;
 };

@@ -78,6 +78,21 @@ Tensor add(Tensor left, Tensor right, const char* role) {
   return result;
 }
 
+Tensor add_in_place(Tensor left, Tensor right) {
+  const Tensor a = std::move(left);
+  const Tensor b = std::move(right);
+  const Ref<Node> node = begin_node(add_rule, {&a, &b});
+  Tensor result = alias(a, a.shape(), a->strides);
+  result->is_view = a->is_view;
+  if (node)
+    node->backward = [](Backward& backward) {
+      if (backward.wants(0)) backward.give(0, backward.gradient());
+      if (backward.wants(1)) backward.give(1, backward.gradient());
+    };
+  finish_node(node, result);
+  return result;
+}
+
 Tensor add_number(Tensor argument, const char* role) {
   const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(add_rule, {&x});

@@ -14,6 +14,8 @@ constexpr Rule transpose_rule{"transpose", "", "derivatives.yaml: transpose.int"
 constexpr Rule expand_rule{"expand", "", "derivatives.yaml: expand"};
 constexpr Rule slice_rule{"slice", "", "derivatives.yaml: slice.Tensor (slice_backward)"};
 constexpr Rule select_rule{"select", "", "derivatives.yaml: select.int (select_backward)"};
+constexpr Rule index_rule{"index", "the index: the gradient is put where it points",
+                          "derivatives.yaml: index.Tensor (index_backward)"};
 constexpr Rule split_rule{"split", "", "derivatives.yaml: split.Tensor (split_backward)"};
 constexpr Rule cat_rule{"cat", "", "derivatives.yaml: cat (cat_tensors_backward)"};
 constexpr Rule clone_rule{"clone", "copy in contiguous memory", "derivatives.yaml: clone"};
@@ -184,6 +186,24 @@ Tensor select(Tensor argument, int dimension, Size) {
     shape.append(x.size(i));
   }
   return part_of(x, shape, strides, select_rule);
+}
+
+Tensor index_one(Tensor argument, int dimension) {
+  const Tensor x = std::move(argument);
+  const int d = dimension < 0 ? x.rank() + dimension : dimension;
+  const Tensor where = allocate({1}, DType::int64, {&index_rule});
+  const Ref<Node> node = begin_node(index_rule, {&x});
+  keep(node, where);
+  Shape shape = x.shape();
+  shape[d] = 1;
+  Tensor result = allocate(shape, x.dtype(), {&index_rule});
+  if (node)
+    node->backward = [full = x.shape()](Backward& b) {
+      const Tensor kept = b.kept(0);
+      b.give(0, allocate(full, b.gradient().dtype(), {&index_rule}));
+    };
+  finish_node(node, result);
+  return result;
 }
 
 std::vector<Tensor> split(Tensor argument, const std::vector<Size>& sizes, int dimension) {

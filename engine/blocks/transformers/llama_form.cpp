@@ -97,10 +97,19 @@ LlamaForm nemotron() {
   return result;
 }
 
+/// PaLM has no class in transformers: the layers of the paper (arXiv 2204.02311, section 2), written as Llama's are:
+/// one norm, attention and gated MLP beside each other, one key/value head.
+LlamaForm palm() {
+  LlamaForm result = form("palm");
+  result.block = LlamaForm::BlockForm::cohere;
+  result.norm = NormLayer::Form::layer_norm;
+  return result;
+}
+
 const LlamaForm forms[] = {form("llama"), form("mistral"), form("qwen2"), form("qwen3"), form("smollm3"),
                            gemma(),       gemma2(),        gemma3(),      granite(),     phi3(),
                            olmo(),        olmo2(),         olmo3(),       cohere(),      stablelm(),
-                           starcoder2(),  nemotron()};
+                           starcoder2(),  nemotron(),    palm()};
 
 }  // namespace
 
