@@ -6,6 +6,7 @@
 #include "engine/optimizer_step.h"
 #include "engine/parallel/ddp.h"
 #include "engine/parallel/fsdp.h"
+#include "engine/parallel/fsdp1.h"
 #include "engine/parallel/megatron.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
@@ -53,7 +54,9 @@ class Training {
     const Recipe& recipe = config_.recipe;
     const std::int64_t shards = recipe.hybrid_shard_size > 0 ? recipe.hybrid_shard_size : recipe.data_parallel_size;
     if (recipe.data_parallel != DataParallel::fsdp || shards == 1) return nullptr;
-    return std::make_unique<Fsdp>(shards, ShardedFormats{formats_.computation, recipe.gradient_reduce_dtype},
+    const ShardedFormats formats{formats_.computation, recipe.gradient_reduce_dtype};
+    if (recipe.fsdp_version == 1) return std::make_unique<Fsdp1>(shards, formats);
+    return std::make_unique<Fsdp>(shards, formats,
                                   recipe.reshard_after_forward, recipe.framework == Framework::torchtitan);
   }
 
@@ -61,12 +64,15 @@ class Training {
     const std::int64_t count = config_.recipe.gradient_accumulation_steps;
     Tensor ids;
     Tensor labels;
-    // The first micro-batch makes the gradients; the others add to them, each as the second one does.
-    const std::int64_t run = options_.fold && count > 2 ? 2 : count;
+    // The first micro-batch makes the gradients, the others add to them, and only the last one may reduce them: three
+    // stand for any number.
+    const bool shortened = (options_.fold || options_.short_accumulation) && count > 3;
+    const std::int64_t run = shortened ? 3 : count;
     for (std::int64_t i = 1; i <= run; ++i) {
-      const Repeat repeat(options_.fold && i == 2 ? Size(count) - Size(1) : Size(1));
+      const Repeat repeat(options_.fold && shortened && i == 2 ? Size(count) - Size(2) : Size(1));
       std::string name = "step " + std::to_string(step);
       if (count > 1) name += " micro-batch " + std::to_string(i);
+      if (wrapper_) wrapper_->set_last_micro_batch(i == run);
       micro_batch(model, step, name, ids, labels);
     }
   }

@@ -10,6 +10,7 @@ namespace trainmem {
 
 struct StepOptions {
   std::int32_t steps = 2;   ///< the last one is the steady state: optimizer states exist from the first one on
+  bool short_accumulation = false;  ///< three micro-batches stand for more of them
   bool fold = false;        ///< equal layers and micro-batches once, with repeat marks
   std::int64_t stage = 0;   ///< pipeline stage
 };

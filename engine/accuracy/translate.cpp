@@ -233,7 +233,8 @@ std::string translate_case(const json& trace_case, Config& config) {
   recipe.gradient_clipping = settings.find("clip") != nullptr;
   settings.choose("loop", recipe.training_loop);
   const bool output_freed = settings.flag("logits_freed_before_backward");
-  if (output_freed || kind == "fsdp" || kind == "ddp" || kind == "tp") recipe.training_loop = TrainingLoop::trainer;
+  if (output_freed || kind == "fsdp" || kind == "fsdp1" || kind == "ddp" || kind == "tp")
+    recipe.training_loop = TrainingLoop::trainer;
   read_parallel(settings, kind, recipe);
   read_lora(settings, config);
   if (kind == "titan") read_torchtitan(settings, recipe);

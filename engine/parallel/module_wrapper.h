@@ -16,12 +16,16 @@ class ModuleWrapper {
   virtual int open_group(ModulePart part) = 0;
   /// Parameters made from now on belong to a group that is there already.
   virtual void reopen_group(int group) = 0;
+  /// All parameters have been made.
+  virtual void close_groups() {}
   virtual Tensor before_forward(int group, Tensor input) = 0;
   virtual Tensor after_forward(int group, Tensor output) = 0;
   /// Another output of the group's module: its gradient may be the first to arrive.
   virtual void add_output(int group, const Tensor& output) = 0;
   /// The whole model's forward has ended.
   virtual void end_forward() = 0;
+  /// Whether the backward to come is the last one before the optimizer's step.
+  virtual void set_last_micro_batch(bool /*last*/) {}
   /// The whole backward has ended.
   virtual void end_backward() = 0;
 };

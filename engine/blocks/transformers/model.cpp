@@ -77,6 +77,7 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
       wrapper_->reopen_group(embedding_group_);
   }
   architecture_->make_head();
+  if (wrapper_ != nullptr) wrapper_->close_groups();
 }
 
 Tensor CausalModel::run_block(std::size_t i, Tensor hidden, const BlockInputs& inputs) {

@@ -1,0 +1,161 @@
+#include "engine/parallel/fsdp1.h"
+
+#include <algorithm>
+
+#include "engine/tensor/autograd.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr const char* flat_param = "pytorch torch/distributed/fsdp/_flat_param.py";
+constexpr const char* runtime = "pytorch torch/distributed/fsdp/_runtime_utils.py";
+constexpr Rule shard_rule{"flat parameter shard", "this GPU's shard of a group's flat parameter", flat_param};
+constexpr Rule cast_rule{"shard in the computing format", "", flat_param};
+constexpr Rule flat_rule{"flat parameter", "whole flat parameter of a group that computes, is prefetched, or is the root",
+                         flat_param};
+constexpr Rule flat_gradient_rule{"flat gradient", "", flat_param};
+constexpr Rule reduced_rule{"reduced gradient shard", "", runtime};
+constexpr Rule gradient_rule{"sharded gradient", "this GPU's shard of the gradients; kept until the next forward", runtime};
+constexpr Rule unreduced_rule{"unreduced gradients",
+                             "whole gradients of earlier micro-batches: without synchronisation they are added up unsharded",
+                             "pytorch torch/distributed/fsdp/fully_sharded_data_parallel.py: no_sync"};
+constexpr Rule hook_rule{"post-backward hook", "", runtime};
+
+}  // namespace
+
+Fsdp1::Fsdp1(std::int64_t shards, ShardedFormats formats) : shards_(shards), formats_(formats) {
+  active_run().parameter_maker = [this](const Shape& shape, DType dtype, const char* name) {
+    return make(shape, dtype, name);
+  };
+}
+
+Fsdp1::~Fsdp1() { active_run().parameter_maker = nullptr; }
+
+int Fsdp1::open_group(ModulePart part) {
+  Group group;
+  group.root = part == ModulePart::root;
+  group.layer = active_run().layer;
+  open_ = groups_.size();
+  groups_.push_back(std::move(group));
+  return static_cast<int>(open_);
+}
+
+Tensor Fsdp1::make(const Shape& shape, DType dtype, const char* /*name*/) {
+  stored_ = dtype;
+  Tensor weight = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
+  weight->requires_grad = true;
+  Group& group = groups_[open_];
+  group.elements = group.elements + shape.elements();
+  group.weights.push_back(weight);
+  return weight;
+}
+
+void Fsdp1::close_groups() {
+  Run& run = active_run();
+  const Set<Component> component(run.component, Component::weights);
+  for (Group& group : groups_) {
+    const Layer layer(group.layer);
+    const auto times = run.layer_times.find(group.layer);
+    const Repeat repeat(times == run.layer_times.end() ? Size(1) : times->second);
+    group.padded = round_up(group.elements, shards_);
+    group.shard = allocate({group.padded / shards_}, stored_, {&shard_rule, "flat parameter shard"});
+    note_kept(group.shard, shard_rule);
+    register_parameter(group.shard);
+  }
+}
+
+void Fsdp1::gather(Group& group) {
+  if (group.flat.defined()) return;
+  Run& run = active_run();
+  const DType dtype = group.weights[0].dtype();
+  const Set<Component> component(run.component, Component::gathered_parameters);
+  Tensor cast;
+  if (dtype != stored_) {
+    const Set<Stream> stream(run.stream, Stream::all_gather_copy_in);
+    cast = allocate({group.padded / shards_}, dtype, {&cast_rule});
+  }
+  const Set<Stream> stream(run.stream, Stream::all_gather);
+  group.flat = allocate({group.padded}, dtype, {&flat_rule});
+  note_kept(group.flat, flat_rule);
+}
+
+Tensor Fsdp1::before_forward(int index, Tensor input) {
+  if (active_run().recomputing) return input;
+  Group& group = groups_[static_cast<std::size_t>(index)];
+  if (group.root)
+    for (Group& each : groups_)
+      if (!each.shard->grad.defined()) each.held_gradient.reset();
+  gather(group);
+  const Ref<Node> node = begin_node(hook_rule, {&input});
+  if (!node) return input;
+  Tensor result = alias(input, input.shape(), input->strides);
+  node->backward = [this, index](Backward& b) {
+    after_backward(static_cast<std::size_t>(index));
+    b.give(0, b.take_gradient());
+  };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor Fsdp1::after_forward(int index, Tensor output) {
+  if (active_run().recomputing) return output;
+  const auto at = static_cast<std::size_t>(index);
+  if (!groups_[at].root) groups_[at].flat.reset();
+  groups_[at].reduced = false;
+  forward_order_.push_back(at);
+  add_output(index, output);
+  return output;
+}
+
+void Fsdp1::add_output(int index, const Tensor& output) {
+  if (output->grad_fn) output->grad_fn->before = [this, index] { before_backward(static_cast<std::size_t>(index)); };
+}
+
+void Fsdp1::before_backward(std::size_t index) {
+  gather(groups_[index]);
+  const auto found = std::find(forward_order_.begin(), forward_order_.end(), index);
+  if (found != forward_order_.begin() && found != forward_order_.end()) gather(groups_[*(found - 1)]);
+}
+
+void Fsdp1::after_backward(std::size_t index) {
+  Group& group = groups_[index];
+  if (group.reduced) return;
+  group.reduced = true;
+  Run& run = active_run();
+  const DType computed = group.weights[0].dtype();
+  const Set<Component> component(run.component, Component::communication);
+  // The views' backward lays the gradients into one.
+  Tensor flat_gradient = allocate({group.elements}, computed, {&flat_gradient_rule});
+  for (const Tensor& weight : group.weights) weight->grad.reset();
+  group.flat.reset();
+  if (group.unreduced.defined())
+    flat_gradient = group.unreduced;  // added in place
+  else if (!reduces_)
+    group.unreduced = flat_gradient;
+  if (!reduces_) {
+    set_component(group.unreduced, Component::gradients);
+    note_kept(group.unreduced, unreduced_rule);
+    return;
+  }
+  group.unreduced.reset();
+  const Set<Stream> stream(run.stream, Stream::reduce_scatter);
+  Tensor padded;
+  if (group.padded != group.elements) padded = allocate({group.padded}, computed, {&flat_gradient_rule});
+  Tensor reduced = allocate({group.padded / shards_}, computed, {&reduced_rule});
+  if (computed != stored_) reduced = allocate({group.padded / shards_}, stored_, {&reduced_rule});
+  if (group.shard->grad.defined()) return;
+  set_component(reduced, Component::gradients);
+  note_kept(reduced, gradient_rule);
+  group.shard->grad = reduced;
+  group.held_gradient = reduced;
+}
+
+void Fsdp1::end_backward() {
+  for (std::size_t i = 0; i < groups_.size(); ++i) after_backward(i);
+  for (Group& group : groups_) group.flat.reset();
+  forward_order_.clear();
+}
+
+}  // namespace trainmem

@@ -1,0 +1,61 @@
+// FSDP1 (FullyShardedDataParallel, use_orig_params): one flat parameter for each group, a shard on each GPU.
+//
+// Forward: the shard is cast to the computing format, gathered into the whole flat parameter and freed after the
+// group's forward (the root's stays). Backward: gathered again, the next group's gather is started early; the
+// gradients of the group's parameters are laid into one flat gradient, reduce-scattered and cast to the shard's
+// format. Gradients set to none stay allocated until the next forward.
+// Source: pytorch torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
+#pragma once
+
+#include <vector>
+
+#include "engine/parallel/fsdp.h"
+#include "engine/parallel/module_wrapper.h"
+#include "engine/tensor/tensor.h"
+
+namespace trainmem {
+
+class Fsdp1 : public ModuleWrapper {
+ public:
+  Fsdp1(std::int64_t shards, ShardedFormats formats);
+  ~Fsdp1() override;
+
+  int open_group(ModulePart part) override;
+  void reopen_group(int group) override { open_ = static_cast<std::size_t>(group); }
+  void close_groups() override;
+  Tensor before_forward(int group, Tensor input) override;
+  Tensor after_forward(int group, Tensor output) override;
+  void add_output(int group, const Tensor& output) override;
+  void end_forward() override {}
+  void set_last_micro_batch(bool last) override { reduces_ = last; }
+  void end_backward() override;
+
+ private:
+  struct Group {
+    std::vector<Tensor> weights;  ///< views of the flat parameter; leaves here
+    Tensor shard;                 ///< the flat parameter's
+    Tensor flat;                  ///< the whole flat parameter while it is gathered
+    Tensor unreduced;             ///< flat gradient of earlier micro-batches: no_sync adds up whole gradients
+    Tensor held_gradient;         ///< of the shard, until the next forward
+    Size elements;
+    Size padded;
+    bool root = false;
+    bool reduced = false;  ///< in this backward
+    std::int32_t layer = -1;
+  };
+
+  Tensor make(const Shape& shape, DType dtype, const char* name);
+  void gather(Group& group);
+  void before_backward(std::size_t group);
+  void after_backward(std::size_t group);
+
+  Size shards_;
+  ShardedFormats formats_;
+  DType stored_ = DType::float32;
+  std::size_t open_ = 0;
+  bool reduces_ = true;
+  std::vector<Group> groups_;
+  std::vector<std::size_t> forward_order_;
+};
+
+}  // namespace trainmem
