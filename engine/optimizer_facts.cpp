@@ -8,22 +8,9 @@
 namespace trainmem {
 namespace {
 
-constexpr std::int64_t block_size = 256;         // bitsandbytes
-constexpr std::int64_t smallest_8bit = 4096;     // bitsandbytes min_8bit_size
-constexpr std::int64_t smallest_paged = 100000;  // bitsandbytes get_state_buffer: below 1e5 elements not paged
+constexpr std::int64_t block_size = 256;      // bitsandbytes
+constexpr std::int64_t smallest_8bit = 4096;  // bitsandbytes min_8bit_size
 constexpr Bytes code_book = 256 * 4;  // bitsandbytes qmap: 256 fp32 values for each state, shared by all tensors
-
-DType dtype_of(Format format, const SteppedTensor& tensor) {
-  switch (format) {
-    case Format::state: return tensor.state;
-    case Format::parameter: return tensor.parameter;
-    case Format::gradient: return tensor.gradient;
-    case Format::float32: return DType::float32;
-    case Format::bfloat16: return DType::bfloat16;
-    case Format::uint8: return DType::uint8;
-  }
-  return DType::float32;
-}
 
 std::int64_t elements_of(Extent extent, const SteppedTensor& tensor) {
   const std::int64_t n = tensor.elements();
@@ -180,6 +167,18 @@ bool applies(Only only, const SteppedTensor& tensor) {
     case Only::small: return tensor.elements() < smallest_8bit;
   }
   return true;
+}
+
+DType dtype_of(Format format, const SteppedTensor& tensor) {
+  switch (format) {
+    case Format::state: return tensor.state;
+    case Format::parameter: return tensor.parameter;
+    case Format::gradient: return tensor.gradient;
+    case Format::float32: return DType::float32;
+    case Format::bfloat16: return DType::bfloat16;
+    case Format::uint8: return DType::uint8;
+  }
+  return DType::float32;
 }
 
 Bytes bytes_of(Extent extent, Format format, const SteppedTensor& tensor) {

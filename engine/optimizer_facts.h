@@ -101,7 +101,10 @@ struct SteppedTensor {
 std::vector<SteppedTensor> stepped_tensors(const ParameterTensors& tensors, DType parameter, DType gradient,
                                            DType state);
 
+inline constexpr std::int64_t smallest_paged = 100000;  ///< elements; bitsandbytes get_state_buffer: 1e5
+
 bool applies(Only only, const SteppedTensor& tensor);
+DType dtype_of(Format format, const SteppedTensor& tensor);
 Bytes bytes_of(Extent extent, Format format, const SteppedTensor& tensor);
 
 /// Bytes of all states on the device; paged ones are counted apart.

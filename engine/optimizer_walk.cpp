@@ -28,20 +28,6 @@ Shape shape_of(Extent extent, const Shape& shape) {
   return shape;
 }
 
-DType dtype_of(Format format, const SteppedTensor& tensor) {
-  switch (format) {
-    case Format::state: return tensor.state;
-    case Format::parameter: return tensor.parameter;
-    case Format::gradient: return tensor.gradient;
-    case Format::float32: return DType::float32;
-    case Format::bfloat16: return DType::bfloat16;
-    case Format::uint8: return DType::uint8;
-  }
-  return DType::float32;
-}
-
-constexpr std::int64_t smallest_paged = 100000;  // bitsandbytes get_state_buffer
-
 constexpr Rule code_book_rule{"qmap", "the 256 values that 8-bit codes stand for",
                               "bitsandbytes optim/optimizer.py: fill_qmap"};
 constexpr const char* clip_source = "pytorch torch/nn/utils/clip_grad.py: _get_total_norm";
