@@ -118,28 +118,36 @@ std::string event_text(const Recording& recording, std::size_t event) {
   return text;
 }
 
-std::string compare_events(const Recording& recorded, const Recording& ours, int limit) {
+EventComparison compare_events(const Recording& recorded, const Recording& ours, int limit) {
   constexpr int max_edits = 3000;
-  std::string report;
-  int differences = 0;
+  EventComparison result;
+  std::string& report = result.report;
+  int shown = 0;
   for (std::size_t phase = 0; phase < recorded.phases.size(); ++phase) {
     const std::string& name = recorded.phases[phase].name;
     if (name == "end") break;
-    std::size_t other = 0;
-    while (other < ours.phases.size() && ours.phases[other].name != name) ++other;
-    if (other == ours.phases.size()) {
+    const auto other =
+        std::find_if(ours.phases.begin(), ours.phases.end(), [&](const PhaseMark& mark) { return mark.name == name; });
+    const std::vector<Step> theirs = steps(recorded, phase);
+    if (other == ours.phases.end()) {
       report += name + ": not among our phases\n";
+      result.differences += static_cast<int>(theirs.size());
       continue;
     }
-    const std::vector<Step> theirs = steps(recorded, phase);
-    const std::vector<Step> mine = steps(ours, other);
+    const std::vector<Step> mine = steps(ours, static_cast<std::size_t>(other - ours.phases.begin()));
     const std::vector<Edit> edits = shortest_edits(theirs, mine, max_edits);
-    const auto changes = std::count_if(edits.begin(), edits.end(), [](const Edit& edit) { return edit.kind != ' '; });
     report += name + ": " + number(static_cast<Bytes>(theirs.size())) + " events recorded, " +
               number(static_cast<Bytes>(mine.size())) + " ours, ";
-    report += edits.empty() && !theirs.empty() ? "too different to align\n" : number(changes) + " differ\n";
+    if (edits.empty() && !theirs.empty()) {
+      report += "too different to align\n";
+      result.differences += max_edits;
+      continue;
+    }
+    const auto changes = std::count_if(edits.begin(), edits.end(), [](const Edit& edit) { return edit.kind != ' '; });
+    result.differences += static_cast<int>(changes);
+    report += number(changes) + " differ\n";
     std::size_t shown_until = 0;
-    for (std::size_t index = 0; index < edits.size() && differences < limit; ++index) {
+    for (std::size_t index = 0; index < edits.size() && shown < limit; ++index) {
       if (edits[index].kind == ' ') continue;
       const std::size_t begin = std::max(shown_until, index < 3 ? 0 : index - 3);
       if (begin > shown_until) report += "    ...\n";
@@ -151,10 +159,10 @@ std::string compare_events(const Recording& recorded, const Recording& ours, int
                   "\n";
         shown_until = line + 1;
       }
-      ++differences;
+      ++shown;
     }
   }
-  return report;
+  return result;
 }
 
 }  // namespace trainmem

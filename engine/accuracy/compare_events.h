@@ -7,9 +7,14 @@
 
 namespace trainmem {
 
-/// Lines that differ, phase by phase, at most `limit` of them, each with its neighbourhood. "-" was recorded and
-/// is not ours, "+" is ours and was not recorded. Empty if the streams agree in sizes and order.
-std::string compare_events(const Recording& recorded, const Recording& ours, int limit);
+struct EventComparison {
+  int differences = 0;  ///< events of one stream that the other lacks, over all phases
+  std::string report;   ///< phase by phase; "-" was recorded and is not ours, "+" is ours and was not recorded
+};
+
+/// Compares sizes and order, phase by phase; reports at most `limit` differences with their neighbourhood. The
+/// order of frees without an allocation between them makes no difference.
+EventComparison compare_events(const Recording& recorded, const Recording& ours, int limit);
 
 /// "+ 25165824 attention: query 2x1024x768 bf16 (layer 3)": one event of a recording in words.
 std::string event_text(const Recording& recording, std::size_t event);

@@ -131,7 +131,7 @@ int run(const Options& options) {
     const TraceCase& trace = find_case(cases, options.events_case);
     const EventStream stream = read_event_stream(options.events_file);
     std::printf("%s\n%s\n", trace.id.c_str(),
-                compare_events(stream.recording, predict_or_fail(trace).recording, options.limit).c_str());
+                compare_events(stream.recording, predict_or_fail(trace).recording, options.limit).report.c_str());
     return 0;
   }
   if (!options.rows.empty()) {

@@ -133,7 +133,8 @@ Tensor math(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options) {
     k = to(std::move(k), DType::float32);
     v = to(std::move(v), DType::float32);
   }
-  Tensor scaled = multiply_number(q);
+  // Its local variables live until it returns.
+  const Tensor scaled = multiply_number(q);
   Tensor mask = options.mask;
   if (options.causal && !mask.defined()) {
     const Shape square{scaled.size(2), k.size(2)};
@@ -142,7 +143,7 @@ Tensor math(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options) {
       const Tensor ones = allocate(square, DType::boolean, {&mask_rule});
       lower = allocate(square, DType::boolean, {&mask_rule});
     }
-    const Tensor inverse = allocate(square, DType::boolean, {&mask_rule});
+    const Tensor lowest = allocate({}, scaled.dtype(), {&mask_rule});
     mask = allocate(square, scaled.dtype(), {&mask_rule, "causal mask"});
   }
   if (options.grouped && k.size(1) != q.size(1)) {
@@ -150,13 +151,11 @@ Tensor math(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options) {
     k = repeat_heads(std::move(k), times);
     v = repeat_heads(std::move(v), times);
   }
-  q.reset();
-  Tensor scores = matmul(std::move(scaled), multiply_number(transpose(k, -2, -1)), "scores");  // the mask is added in place
-  k.reset();
-  Tensor probabilities = softmax(std::move(scores));
-  if (options.dropout > 0) probabilities = dropout(std::move(probabilities), options.dropout);
-  mask.reset();
-  return to(matmul(std::move(probabilities), std::move(v), "attention output"), origin);
+  // The mask is added in place.
+  Tensor attention = matmul(scaled, multiply_number(transpose(k, -2, -1)), "scores");
+  attention = softmax(attention);
+  if (options.dropout > 0) attention = dropout(attention, options.dropout);
+  return to(matmul(attention, v, "attention output"), origin);
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 //
 // Recorded values and how they came to be: tests/traces/README.md. What is not held to the limit is printed with its
 // error.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
 
+#include "engine/accuracy/compare_events.h"
+#include "engine/accuracy/event_stream.h"
 #include "engine/accuracy/predict.h"
 #include "engine/accuracy/score.h"
 #include "engine/accuracy/trace_case.h"
@@ -60,6 +63,25 @@ TEST_CASE("recorded steps: a model has exactly the recorded bytes of weights") {
     REQUIRE(one.phases.front().phase == "init");
     CHECK(one.phases.front().end.recorded == one.phases.front().end.predicted);
   }
+}
+
+TEST_CASE("recorded steps: our event stream is the recorded one, event by event") {
+  const auto [file, stream, id] = GENERATE(table<std::string, std::string, std::string>({
+      {"gpt2", "gpt2-bf16", "gpt2/bf16/attention=sdpa/checkpointing=none/batch=2/seq=1024"},
+      {"gpt2", "gpt2-amp-full", "gpt2/amp/attention=eager/checkpointing=full/batch=2/seq=1024"},
+      {"llama", "llama3.2-1b-bf16", "llama3.2-1b/bf16/attention=sdpa/checkpointing=none/batch=2/seq=1024"},
+  }));
+  const EventStream recorded = read_event_stream(folder + "events/" + stream + ".json");
+  const std::vector<TraceCase> cases = read_trace_file(folder + "transformers_" + file + ".json");
+  const auto found = std::find_if(cases.begin(), cases.end(), [&](const TraceCase& one) { return one.id == id; });
+  REQUIRE(found != cases.end());
+  const Prediction prediction = predict(found->config, found->steps);
+  REQUIRE(prediction.refused.empty());
+  const EventComparison comparison = compare_events(recorded.recording, prediction.recording, 10);
+  INFO(comparison.report);
+  CHECK(comparison.differences == 0);
+  CHECK(prediction.by_default.peak_reserved == recorded.peak_reserved);
+  CHECK(prediction.expandable_segments.peak_reserved == recorded.peak_reserved_expandable);
 }
 
 TEST_CASE("recorded steps: a file of one case is read and scored like the others") {

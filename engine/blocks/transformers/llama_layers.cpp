@@ -174,7 +174,10 @@ Tensor FeedForward::operator()(const Tensor& x) const {
     const std::vector<Tensor> parts = split(together, {i, i}, -1);
     return down_(parts[1] * activate(parts[0], model_.hidden_act));
   }
-  if (model_.gated_mlp) return down_(activate(gate_(x), model_.hidden_act) * up_(x));
+  if (model_.gated_mlp) {
+    Tensor gate = activate(gate_(x), model_.hidden_act);  // before up: C++ leaves the order of operands open
+    return down_(std::move(gate) * up_(x));
+  }
   return down_(activate(up_(x), model_.hidden_act));
 }
 
