@@ -71,7 +71,7 @@ Bytes workspace_beside(const Config& config) { return is_megatron(config) ? 0 : 
 
 /// A pipeline stage by the fold of its tape.
 Stage stage_by_fold(const Config& config, const PipelineStage& part) {
-  const std::vector<FoldedPhase> folded = fold(run_training(config, {2, true, part.index}));
+  const std::vector<FoldedPhase> folded = fold(run_training(config, {.steps = 2, .fold = true, .stage = part.index}));
   const Alive& peak = highest(folded).peak;
   const Bytes workspace = workspace_beside(config);
   Stage stage;
@@ -143,7 +143,8 @@ Result estimate(const Config& config) {
   constexpr std::int32_t steps = 2;
   Result result;
   result.stages = all_stages(config);
-  const Recording tape = run_training(config, {steps, false, worst_stage(result.stages)});
+  const Recording tape =
+      run_training(config, {.steps = steps, .short_accumulation = true, .stage = worst_stage(result.stages)});
   const std::vector<FoldedPhase> folded = fold(tape);
   const FoldedPhase& peak = highest(folded);
   result.allocated = peak.peak.total;
@@ -184,7 +185,7 @@ Peak estimate_peak(const Config& config) {
   Peak result;
   // Stages after the second hold no more than it does, but for the last one with its logits.
   for (const std::int64_t stage : {std::int64_t{0}, std::int64_t{1}, stages - 1}) {
-    const std::vector<FoldedPhase> folded = fold(run_training(config, {2, true, stage}));
+    const std::vector<FoldedPhase> folded = fold(run_training(config, {.steps = 2, .fold = true, .stage = stage}));
     const FoldedPhase& peak = highest(folded);
     if (peak.peak.total > result.allocated) result = {peak.peak.total, peak.peak.components, peak.phase};
     if (stage == stages - 1) break;

@@ -57,7 +57,12 @@ class StageTraining {
     make_workspaces();
     MegatronOptimizer optimizer(config_.recipe, model.parameters());
     const auto stages = static_cast<std::int64_t>(stages_.size());
-    for (step_ = 1; step_ <= options_.steps; ++step_) {
+    // A folded run is the steady state alone: states are there from the beginning, and the last step is enough.
+    if (options_.fold) {
+      run_.begin_phase(options_.steps - 1, Phase::optimizer_step, "earlier steps");
+      optimizer.make_states();
+    }
+    for (step_ = options_.fold ? options_.steps : 1; step_ <= options_.steps; ++step_) {
       one_forward_one_backward(
           stage_, stages, config_.recipe.gradient_accumulation_steps, options_.fold, [this] { forward(); },
           [this] { backward(); });

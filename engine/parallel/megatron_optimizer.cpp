@@ -46,6 +46,7 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters) : re
   state_ = recipe.optimizer_state_dtype != DType::automatic ? recipe.optimizer_state_dtype
            : mixed_                                         ? DType::float32
                                                             : weights;
+  states_ = recipe.optimizer == Optimizer::adamw ? 2 : recipe.optimizer == Optimizer::sgd_momentum ? 1 : 0;
   copies_gradients_ = mixed_ && is_half(gradients);
   const bool distributed = recipe.distributed_optimizer || recipe.data_parallel == DataParallel::zero1;
   const Size d = distributed ? Size(recipe.data_parallel_size) : Size(1);
@@ -72,17 +73,17 @@ void MegatronOptimizer::step() {
     main_gradients_ = allocate({share_}, DType::float32, {&copy_rule});
     note_kept(main_gradients_, copy_rule);
   }
-  const int states = recipe_.optimizer == Optimizer::sgd || recipe_.optimizer == Optimizer::none ? 0
-                     : recipe_.optimizer == Optimizer::sgd_momentum                              ? 1
-                     : recipe_.optimizer == Optimizer::adamw_amsgrad                             ? 3
-                                                                                                 : 2;
-  if (!has_states_)
-    for (int i = 0; i < states; ++i) add({share_}, state_, Component::optimizer_states, state_rule);
-  has_states_ = true;
-  if (recipe_.optimizer_implementation != OptimizerImplementation::fused && states >= 2) {
+  make_states();
+  if (recipe_.optimizer_implementation != OptimizerImplementation::fused && states_ >= 2) {
     const Place place("optimizer", Component::optimizer_temporaries);
     const Tensor root = allocate({share_}, state_, {&square_rule});
   }
+}
+
+void MegatronOptimizer::make_states() {
+  if (has_states_) return;
+  has_states_ = true;
+  for (int i = 0; i < states_; ++i) add({share_}, state_, Component::optimizer_states, state_rule);
 }
 
 void MegatronOptimizer::zero_grad() { main_gradients_.reset(); }

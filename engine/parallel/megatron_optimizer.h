@@ -16,6 +16,8 @@ class MegatronOptimizer {
   /// Allocates the weights, the gradient buffer and, in mixed precision, the fp32 main weights.
   MegatronOptimizer(const Recipe& recipe, Size parameters);
 
+  /// Optimizer states, if they are not there yet.
+  void make_states();
   /// Optimizer states appear in the first step.
   void step();
   /// Lets go of the fp32 copies of the gradients.
@@ -29,6 +31,7 @@ class MegatronOptimizer {
   bool mixed_ = false;
   DType state_ = DType::float32;
   bool copies_gradients_ = false;
+  int states_ = 0;  ///< numbers a weight
   bool has_states_ = false;
   std::vector<Tensor> tensors_;
   Tensor main_gradients_;

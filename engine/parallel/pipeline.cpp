@@ -40,23 +40,27 @@ void one_forward_one_backward(const PipelineStage& stage, std::int64_t stages, s
                               const std::function<void()>& forward, const std::function<void()>& backward) {
   const std::int64_t warm_up = std::min(stages - stage.index - 1, micro_batches);
   const std::int64_t steady = micro_batches - warm_up;
-  // Turns after the first one are alike: the first one has no gradients of an earlier turn to let go of.
-  const auto times = [fold](std::int64_t count, const std::function<void()>& turn) {
-    if (!fold) {
-      for (std::int64_t i = 0; i < count; ++i) turn();
-      return;
-    }
-    if (count > 0) turn();
-    if (count < 2) return;
-    const Repeat repeat{Size(count - 1)};
+  const auto repeat = [](std::int64_t count, const std::function<void()>& turn) {
+    if (count == 0) return;
+    const Repeat scope{Size(count)};
     turn();
   };
-  times(warm_up, forward);
-  times(fold ? steady : std::min(steady, longest_steady), [&] {
+  const auto turn = [&] {
     forward();
     backward();
-  });
-  times(warm_up, backward);
+  };
+  if (fold) {
+    repeat(warm_up, forward);
+    // The first backward has no gradients of an earlier one to let go of.
+    if (steady > 0) turn();
+    if (steady > 1) repeat(steady - 1, turn);
+    if (steady == 0 && warm_up > 0) backward();
+    repeat(steady == 0 && warm_up > 0 ? warm_up - 1 : warm_up, backward);
+    return;
+  }
+  for (std::int64_t i = 0; i < warm_up; ++i) forward();
+  for (std::int64_t i = 0; i < std::min(steady, longest_steady); ++i) turn();
+  for (std::int64_t i = 0; i < warm_up; ++i) backward();
 }
 
 }  // namespace trainmem

@@ -51,7 +51,7 @@ Bytes peak_of(const std::vector<FoldedPhase>& phases) {
 }
 
 Bytes peak(const Config& config, std::int64_t stage = 0, bool folded = true) {
-  return peak_of(fold(run_megatron(config, {2, folded, stage})));
+  return peak_of(fold(run_megatron(config, {.steps = 2, .fold = folded, .stage = stage})));
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ TEST_CASE("Megatron: states take the bytes a parameter that Megatron Core's tabl
   const auto states = [](const Config& c) {
     Bytes bytes = 0;
     // The highest moment of the optimizer's phase: gradients copied, moments there.
-    for (const FoldedPhase& phase : fold(run_megatron(c, {2, true, 0}))) {
+    for (const FoldedPhase& phase : fold(run_megatron(c, {.steps = 2, .fold = true, .stage = 0}))) {
       if (phase.phase != Phase::optimizer_step || phase.step != 2) continue;
       Bytes sum = 0;
       for (const Component component : {Component::weights, Component::master_weights, Component::gradients,
@@ -124,8 +124,8 @@ TEST_CASE("Megatron: the folded tape has the peaks of the recorded one, on every
   config.recipe.sequence_parallel = true;
   if (recomputation == Recomputation::full) config.recipe.recomputation_layers = 2;
   for (std::int64_t stage = 0; stage < pipeline; ++stage) {
-    const auto folded = fold(run_megatron(config, {2, true, stage}));
-    const auto recorded = fold(run_megatron(config, {2, false, stage}));
+    const auto folded = fold(run_megatron(config, {.steps = 2, .fold = true, .stage = stage}));
+    const auto recorded = fold(run_megatron(config, {.steps = 2, .fold = false, .stage = stage}));
     CAPTURE(pipeline, stage, static_cast<int>(recomputation), static_cast<int>(attention));
     for (const Phase phase : {Phase::initialise, Phase::forward, Phase::backward, Phase::optimizer_step}) {
       const auto highest = [phase](const std::vector<FoldedPhase>& phases) {

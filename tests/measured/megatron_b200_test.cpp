@@ -85,7 +85,7 @@ TEST_CASE("Megatron-LM on B200: allocated memory of every published rank within 
   std::printf("\n%-42s %12s %12s %9s\n", "Megatron-LM on 8 x B200, MiB allocated", "computed", "measured", "error");
   for (const PublishedRun& run : runs) {
     CAPTURE(run.name);
-    const double computed = peak_mib(run_megatron(config_of(run), {2, false, run.stage}));
+    const double computed = peak_mib(run_megatron(config_of(run), {.steps = 2, .fold = false, .stage = run.stage}));
     std::printf("%-42s %12.1f %12.1f %8.3f%%\n", run.name, computed, run.highest_mib,
                 (computed / run.highest_mib - 1) * 100);
     CHECK(computed > run.lowest_mib - 4);

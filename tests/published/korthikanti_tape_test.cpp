@@ -89,7 +89,7 @@ bool is_norm_input(const StorageRecord& storage) {
 
 /// What layer 1, the second of two, keeps. Its input was made by layer 0, and it makes the input of what follows.
 Kept kept_by_layer(const Config& config) {
-  const Recording tape = run_megatron(config, {1, false, 0});
+  const Recording tape = run_megatron(config, {.steps = 1, .fold = false, .stage = 0});
   Kept kept;
   for (const StorageRecord& storage : alive_after_forward(tape)) {
     if (storage.layer != 1) continue;
@@ -146,7 +146,7 @@ TEST_CASE("Korthikanti 2022, table 2, from the tape: full recomputation keeps th
   for (const bool sequence_parallel : {false, true}) {
     Config config = paper_config(paper, 8, sequence_parallel);
     config.recipe.recomputation = Recomputation::full;
-    const Recording tape = run_megatron(config, {1, false, 0});
+    const Recording tape = run_megatron(config, {.steps = 1, .fold = false, .stage = 0});
     Bytes inputs = 0;
     for (const StorageRecord& storage : alive_after_forward(tape))
       if (storage.kept_by != nullptr && std::string(storage.kept_by->name) == "recomputation") inputs += storage.bytes;
@@ -158,7 +158,7 @@ TEST_CASE("Korthikanti 2022, table 2, from the tape: full recomputation keeps th
 TEST_CASE("Korthikanti 2022, section 4.2.3, from the tape: embedding dropout, final norm, head and loss") {
   const PaperModel& paper = paper_models[0];
   const std::int64_t t = 8;
-  const Recording tape = run_megatron(paper_config(paper, t, true), {1, false, 0});
+  const Recording tape = run_megatron(paper_config(paper, t, true), {.steps = 1, .fold = false, .stage = 0});
   const Bytes sbh = s * paper.b * paper.h;
   Bytes dropout_mask = 0, norm_input = 0, head_input = 0, softmax = 0;
   for (const StorageRecord& storage : alive_after_forward(tape)) {
