@@ -28,7 +28,8 @@ class Gemma2Block : public Block {
     hidden = norm_at("norm before MLP", before_mlp_, hidden);
     hidden = mlp_(hidden);
     hidden = norm_at("norm after MLP", after_mlp_, hidden);
-    return residual + hidden;
+    hidden = residual + hidden;
+    return hidden;
   }
 
  private:

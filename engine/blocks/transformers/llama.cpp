@@ -26,7 +26,8 @@ class LlamaBlock : public Block {
     residual = hidden;
     hidden = norm_at("norm before MLP", post_attention_norm_, hidden);
     hidden = mlp_(hidden);
-    return add_to(residual, hidden);
+    hidden = add_to(residual, hidden);
+    return hidden;
   }
 
  private:

@@ -24,7 +24,8 @@ class Olmo2Block : public Block {
     residual = hidden;
     hidden = mlp_(hidden);
     hidden = norm_at("norm after MLP", after_mlp_, hidden);
-    return residual + hidden;
+    hidden = residual + hidden;
+    return hidden;
   }
 
  private:

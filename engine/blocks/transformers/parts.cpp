@@ -51,7 +51,8 @@ Tensor cohere_norm(const Tensor& x, const Tensor& weight) {
   Tensor hidden = to(x, DType::float32);
   const Tensor mean = mean_last(hidden);
   const Tensor variance = mean_last(square(subtract(hidden, mean)));
-  hidden = subtract(hidden, mean) * rsqrt(add_number(variance));
+  Tensor centred = subtract(hidden, mean);
+  hidden = std::move(centred) * rsqrt(add_number(variance));
   hidden = to(weight, DType::float32) * hidden;
   return to(hidden, x.dtype());
 }
