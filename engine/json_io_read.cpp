@@ -5,6 +5,7 @@
 #include "engine/config_values.h"
 #include "engine/issue_text.h"
 #include "engine/json_io.h"
+#include "engine/json_io_huggingface.h"
 #include "engine/json_io_tree.h"
 #include "engine/presets.h"
 
@@ -148,6 +149,10 @@ void read_section(const JsonTree& root, const char* name, ApplyPreset apply, con
                          "Give the name of a preset, or an object."});
     return;
   }
+  if (path == "/model" && is_huggingface(*section)) {
+    to.config.model = read_huggingface(*section, to.issues);
+    return;
+  }
   const JsonTree* preset = section->find("preset");
   const JsonTree* framework = section->find("framework");
   if (preset != nullptr && preset->kind == JsonKind::text) {
@@ -192,6 +197,13 @@ ReadConfig read_config(std::string_view json) {
                           R"(Give an object such as {"model": "llama2-7b", "gpu": "h100-sxm", "recipe": {}}.)"});
     out.readable = false;
     return out;
+  }
+  if (is_huggingface(text.root)) {  // a config.json alone is a model
+    JsonTree model = std::move(text.root);
+    model.key = "model";
+    text.root = {};
+    text.root.kind = JsonKind::object;
+    text.root.children.push_back(std::move(model));
   }
   const Store to{out.config, out.issues};
   for (const JsonTree& member : text.root.children) {

@@ -149,6 +149,31 @@ TEST_CASE("JSON: whole numbers are exact, whatever their form") {
   CHECK(memory("80000000000.0") == 80000000000);
 }
 
+TEST_CASE("JSON: a Hugging Face config.json is a model, alone or inside a configuration") {
+  // config.json of meta-llama/Llama-2-7b-hf
+  const std::string llama = R"({"_name_or_path": "meta-llama/Llama-2-7b-hf", "architectures": ["LlamaForCausalLM"],
+    "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+    "intermediate_size": 11008, "max_position_embeddings": 4096, "model_type": "llama", "num_attention_heads": 32,
+    "num_hidden_layers": 32, "num_key_value_heads": 32, "pretraining_tp": 1, "rms_norm_eps": 1e-05,
+    "rope_scaling": null, "tie_word_embeddings": false, "torch_dtype": "float16", "transformers_version": "4.31.0.dev0",
+    "use_cache": true, "vocab_size": 32000})";
+  Config preset;
+  Issues issues;
+  apply_model_preset("llama2-7b", preset, issues);
+  for (const std::string& text : {llama, R"({"gpu": "h100-sxm", "model": )" + llama + "}"}) {
+    const ReadConfig read = read_config(text);
+    REQUIRE(read.issues.empty());
+    Config same_model = preset;
+    same_model.model_preset.clear();
+    same_model.gpu = read.config.gpu;
+    same_model.gpu_preset = read.config.gpu_preset;
+    CHECK(read.config == same_model);
+  }
+  CHECK(only_issue(R"({"architectures": [], "model_type": "squeezenet"})").find("/model") != std::string::npos);
+  CHECK(only_issue(R"({"architectures": [], "model_type": "llama", "hidden_size": 1e300})") ==
+        "out_of_range /model/hidden_size");
+}
+
 TEST_CASE("JSON: what is written is read back as the same configuration, in full and as differences") {
   Random random(1);
   for (int i = 0; i < 2000; ++i) {

@@ -19,13 +19,16 @@ Config llama() {
   return config;
 }
 
-/// "code path; " of every issue after one change of Llama 2 7B with the default recipe.
+/// "code path; " of every issue after one change of Llama 2 7B with the default recipe. What is not yet modelled
+/// is left out: it changes as the engine grows.
 template <class Change>
 std::string issues_after(Change change) {
   Config config = llama();
   change(config);
   std::string all;
-  for (const Issue& issue : validate(config)) all += issue.code + " " + issue.path + "; ";
+  for (const Issue& issue : validate(config)) {
+    if (issue.code != "not_yet_modelled") all += issue.code + " " + issue.path + "; ";
+  }
   return all;
 }
 
