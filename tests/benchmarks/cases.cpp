@@ -1,0 +1,45 @@
+#include "tests/benchmarks/cases.h"
+
+#include <cstdlib>
+#include <memory>
+
+#include "engine/border.h"
+#include "engine/estimate.h"
+#include "engine/json_io.h"
+
+namespace trainmem::benchmarks {
+
+namespace {
+
+struct Request {
+  const char* name;
+  const char* json;
+};
+
+constexpr Request requests[] = {
+    {"7B, one GPU", R"({"model":"llama2-7b","gpu":"h100-sxm","recipe":"bf16-one-gpu"})"},
+    {"175B, tensor 8, pipeline 16", R"({"model":"gpt3-175b","gpu":"a100-80gb-sxm","recipe":"megatron-gpt3-175b"})"},
+    {"405B, FSDP on 512",
+     R"({"model":"llama3.1-405b","gpu":"h100-sxm","recipe":{"preset":"fsdp-8-gpus","data_parallel_size":512,)"
+     R"("recomputation":"full"}})"},
+};
+
+}  // namespace
+
+std::vector<Case> cases() {
+  std::vector<Case> result;
+  for (const Request& request : requests) {
+    ReadConfig read = read_config(request.json);
+    if (!read.issues.empty()) std::abort();
+    const auto config = std::make_shared<const Config>(std::move(read.config));
+    result.push_back({std::string(request.name) + ": peak",
+                      [config] { return static_cast<double>(estimate_peak(*config).allocated); }});
+    result.push_back({std::string(request.name) + ": reserved",
+                      [config] { return static_cast<double>(estimate(*config).reserved.expected); }});
+    result.push_back({std::string(request.name) + ": answer",
+                      [text = std::string(request.json)] { return static_cast<double>(estimate(text).size()); }});
+  }
+  return result;
+}
+
+}  // namespace trainmem::benchmarks
