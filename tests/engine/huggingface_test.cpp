@@ -1,0 +1,108 @@
+#include "engine/huggingface.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/accuracy/translate.h"
+#include "engine/config_values.h"
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+namespace {
+
+Model read(const char* text, Issues& issues) {
+  return model_from_huggingface(huggingface_config(nlohmann::json::parse(text)), issues);
+}
+
+/// Paths of the model's fields in which two models differ.
+std::string differences(const Model& a, const Model& b) {
+  Config left;
+  Config right;
+  left.model = a;
+  right.model = b;
+  complete(left);
+  complete(right);
+  std::string text;
+  for (const Field& field : config_fields()) {
+    if (std::string(field.path).rfind("/model/", 0) == 0 && !same(field, left, right))
+      text += std::string(field.path) + " ";
+  }
+  return text;
+}
+
+}  // namespace
+
+// The texts are the config.json files published with the weights, keys of tokens and initialisers left out.
+TEST_CASE("Hugging Face: a published config.json is the model of its preset") {
+  const auto [preset, text] = GENERATE(table<std::string, const char*>({
+      {"gpt2", R"({"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,
+        "embd_pdrop": 0.1, "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768,
+        "n_head": 12, "n_layer": 12, "n_positions": 1024, "resid_pdrop": 0.1, "vocab_size": 50257})"},
+      {"llama3.1-8b", R"({"attention_bias": false, "attention_dropout": 0.0, "hidden_act": "silu", "hidden_size": 4096,
+        "intermediate_size": 14336, "max_position_embeddings": 131072, "mlp_bias": false, "model_type": "llama",
+        "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "rms_norm_eps": 1e-05,
+        "rope_scaling": {"factor": 8.0, "rope_type": "llama3"}, "rope_theta": 500000.0, "tie_word_embeddings": false,
+        "vocab_size": 128256})"},
+      {"qwen2.5-7b",
+       R"({"attention_dropout": 0.0, "hidden_act": "silu", "hidden_size": 3584, "intermediate_size": 18944,
+        "max_position_embeddings": 131072, "max_window_layers": 28, "model_type": "qwen2", "num_attention_heads": 28,
+        "num_hidden_layers": 28, "num_key_value_heads": 4, "sliding_window": 131072, "tie_word_embeddings": false,
+        "use_sliding_window": false, "vocab_size": 152064})"},
+      {"phi-2", R"({"attention_dropout": 0.0, "embd_pdrop": 0.0, "hidden_act": "gelu_new", "hidden_size": 2560,
+        "intermediate_size": 10240, "max_position_embeddings": 2048, "model_type": "phi", "num_attention_heads": 32,
+        "num_hidden_layers": 32, "num_key_value_heads": 32, "partial_rotary_factor": 0.4, "qk_layernorm": false,
+        "resid_pdrop": 0.1, "tie_word_embeddings": false, "vocab_size": 51200})"},
+      {"gemma3-1b", R"({"attention_bias": false, "attention_dropout": 0.0, "attn_logit_softcapping": null,
+        "final_logit_softcapping": null, "head_dim": 256, "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 1152,
+        "intermediate_size": 6912, "max_position_embeddings": 32768, "model_type": "gemma3_text",
+        "num_attention_heads": 4, "num_hidden_layers": 26, "num_key_value_heads": 1, "sliding_window": 512,
+        "sliding_window_pattern": 6, "vocab_size": 262144})"},
+      {"mistral-7b-v0.1", R"({"hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
+        "max_position_embeddings": 32768, "model_type": "mistral", "num_attention_heads": 32, "num_hidden_layers": 32,
+        "num_key_value_heads": 8, "sliding_window": 4096, "tie_word_embeddings": false, "vocab_size": 32000})"},
+      {"opt-1.3b", R"({"activation_dropout": 0.0, "activation_function": "relu", "attention_dropout": 0.0,
+        "do_layer_norm_before": true, "dropout": 0.1, "ffn_dim": 8192, "hidden_size": 2048, "layerdrop": 0.0,
+        "max_position_embeddings": 2048, "model_type": "opt", "num_attention_heads": 32, "num_hidden_layers": 24,
+        "vocab_size": 50272, "word_embed_proj_dim": 2048})"},
+      {"falcon-7b",
+       R"({"alibi": false, "attention_dropout": 0.0, "bias": false, "hidden_dropout": 0.0, "hidden_size": 4544,
+        "model_type": "falcon", "multi_query": true, "new_decoder_architecture": false, "num_attention_heads": 71,
+        "num_hidden_layers": 32, "parallel_attn": true, "vocab_size": 65024})"},
+      {"falcon-40b",
+       R"({"alibi": false, "attention_dropout": 0.0, "bias": false, "hidden_dropout": 0.0, "hidden_size": 8192,
+        "model_type": "falcon", "new_decoder_architecture": true, "num_attention_heads": 128, "num_hidden_layers": 60,
+        "num_kv_heads": 8, "parallel_attn": true, "vocab_size": 65024})"},
+      {"pythia-410m",
+       R"({"hidden_act": "gelu", "hidden_size": 1024, "intermediate_size": 4096, "max_position_embeddings": 2048,
+        "model_type": "gpt_neox", "num_attention_heads": 16, "num_hidden_layers": 24, "rotary_pct": 0.25,
+        "tie_word_embeddings": false, "use_parallel_residual": true, "vocab_size": 50304})"},
+      {"qwen3-8b", R"({"attention_bias": false, "attention_dropout": 0.0, "head_dim": 128, "hidden_act": "silu",
+        "hidden_size": 4096, "intermediate_size": 12288, "max_position_embeddings": 40960, "max_window_layers": 36,
+        "model_type": "qwen3", "num_attention_heads": 32, "num_hidden_layers": 36, "num_key_value_heads": 8,
+        "sliding_window": null, "tie_word_embeddings": false, "use_sliding_window": false, "vocab_size": 151936})"},
+  }));
+  CAPTURE(preset);
+  Issues issues;
+  const Model model = read(text, issues);
+  Config expected;
+  apply_model_preset(preset, expected, issues);
+  REQUIRE(issues.empty());
+  CHECK(differences(model, expected.model) == "");
+}
+
+TEST_CASE("Hugging Face: a class that is not known and an unknown activation are issues") {
+  Issues issues;
+  read(R"({"model_type": "mamba"})", issues);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].code == "not_yet_modelled");
+  CHECK(issues[0].path == "/model_type");
+  issues.clear();
+  read(R"({"model_type": "llama", "hidden_act": "mish"})", issues);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].path == "/hidden_act");
+  issues.clear();
+  read(R"({"hidden_size": 64})", issues);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].code == "missing_key");
+}
