@@ -4,6 +4,7 @@
 
 #include "engine/blocks/transformers/model.h"
 #include "engine/config_fields.h"
+#include "engine/optimizer_facts.h"
 
 namespace trainmem {
 namespace {
@@ -67,23 +68,12 @@ constexpr Missing all_missing[] = {
      [](const Config& c) { return c.recipe.compile_loss; }},
     {"/recipe/loss", "A compiled loss is", "Choose full.",
      [](const Config& c) { return c.recipe.loss == Loss::compiled; }},
-    {"/recipe/optimizer_implementation", "A step inside backward is", "Choose for_loop, foreach or fused.",
-     [](const Config& c) { return c.recipe.optimizer_implementation == OptimizerImplementation::in_backward; }},
     {"/recipe/recomputation", "Recomputation of every k-th layer is", "Choose none, selective_attention or full.",
      [](const Config& c) { return c.recipe.recomputation == Recomputation::every_k; }},
     {"/recipe/recomputation", "Recomputation chosen by operations is", "Choose none, selective_attention or full.",
      [](const Config& c) { return c.recipe.recomputation == Recomputation::selective_operations; }},
-    {"/recipe/optimizer", "This optimizer is", "Choose adamw, sgd or sgd_momentum.",
-     [](const Config& c) {
-       switch (c.recipe.optimizer) {
-         case Optimizer::adamw:
-         case Optimizer::adamw_amsgrad:
-         case Optimizer::sgd:
-         case Optimizer::sgd_momentum:
-         case Optimizer::none: return false;
-         default: return true;
-       }
-     }},
+    {"/recipe/optimizer", "This optimizer is", "Choose another one.",
+     [](const Config& c) { return !has_facts(c.recipe.optimizer); }},
 };
 
 /// Number formats of training tensors are 16 or 32 bits wide.

@@ -133,6 +133,7 @@ OptimizerFacts optimizer_facts(Optimizer optimizer, OptimizerImplementation aske
   const bool two_states = optimizer == Optimizer::adamw_8bit || optimizer == Optimizer::adamw_paged_8bit;
   if (two_states) facts.shared_state_bytes = 2 * code_book;
   if (optimizer == Optimizer::lion_8bit) facts.shared_state_bytes = code_book;
+  if (optimizer == Optimizer::muon) facts.members = Only::matrices;
   facts.states_at_construction = optimizer == Optimizer::adagrad;
   facts.paged = optimizer == Optimizer::adamw_paged || optimizer == Optimizer::adamw_paged_8bit;
   return facts;

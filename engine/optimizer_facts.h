@@ -74,6 +74,7 @@ struct OptimizerFacts {
   std::span<const StateLine> states{};
   std::span<const StepLine> lines{};
   StepOrder order = StepOrder::one_by_one;
+  Only members = Only::all;             ///< parameters that the optimizer takes; others only get gradients
   Bytes shared_state_bytes = 0;         ///< once for all tensors
   bool states_at_construction = false;  ///< otherwise in the first step
   bool paged = false;                   ///< large states lie in managed memory, outside PyTorch's counters

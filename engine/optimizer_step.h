@@ -1,26 +1,27 @@
-// The optimizer's step on the parameters of the active run: states, temporaries, gradients set to none.
+// The optimizer in a training run: its states, its step with clipping before it, gradients set to none.
 #pragma once
 
-#include <vector>
-
 #include "engine/config.h"
+#include "engine/optimizer_walk.h"
 #include "engine/step.h"
-#include "engine/tensor/tensor.h"
 
 namespace trainmem {
 
 class OptimizerStep {
  public:
-  OptimizerStep(const Recipe& recipe, const Formats& formats) : recipe_(recipe), formats_(formats) {}
+  /// Constructs the optimizer of the active run's parameters. One that steps inside backward hooks them.
+  OptimizerStep(const Recipe& recipe, const Formats& formats);
+  ~OptimizerStep();
+  OptimizerStep(const OptimizerStep&) = delete;
+  OptimizerStep& operator=(const OptimizerStep&) = delete;
+
   void step();
   void zero_grad();
 
  private:
-  void make_states();
-
-  const Recipe& recipe_;
-  const Formats formats_;
-  std::vector<Tensor> states_;
+  bool in_backward_;
+  bool clipping_;
+  OptimizerWalk walk_;
 };
 
 }  // namespace trainmem

@@ -34,27 +34,6 @@ constexpr const char* clip_source = "pytorch torch/nn/utils/clip_grad.py: _get_t
 constexpr Rule norm_rule{"linalg_vector_norm", "norm of a gradient", clip_source};
 constexpr Rule stack_rule{"stack", "norms of all gradients", clip_source};
 
-/// Calls act(index, parameter) for every parameter of the active run and end() after each layer; equal layers are
-/// marked as repeated.
-template <class Act, class End>
-void for_each_parameter(Act act, End end) {
-  Run& run = active_run();
-  std::size_t i = 0;
-  while (i < run.parameters.size()) {
-    const std::int32_t layer = run.parameter_layers[i];
-    const auto found = run.layer_times.find(layer);
-    const Repeat repeat(found == run.layer_times.end() ? Size(1) : found->second);
-    const Layer scope(layer);
-    for (; i < run.parameters.size() && run.parameter_layers[i] == layer; ++i) act(i, run.parameters[i]);
-    end();
-  }
-}
-
-template <class Act>
-void for_each_parameter(Act act) {
-  for_each_parameter(act, [] {});
-}
-
 template <class T>
 T& at(std::array<T, optimizer_slots>& slots, int slot) {
   return slots[static_cast<std::size_t>(slot)];
@@ -76,7 +55,7 @@ SteppedTensor OptimizerWalk::stepped(const Tensor& parameter) const {
   tensor.rank = parameter.rank() < 3 ? parameter.rank() : 3;
   for (int i = 0; i < tensor.rank; ++i) tensor.shape[static_cast<std::size_t>(i)] = parameter.size(i).value();
   tensor.parameter = parameter.dtype();
-  tensor.gradient = parameter->grad.dtype();
+  tensor.gradient = parameter->grad.defined() ? parameter->grad.dtype() : parameter.dtype();
   tensor.state = state_ == DType::automatic ? parameter.dtype() : state_;
   return tensor;
 }
@@ -85,16 +64,23 @@ void OptimizerWalk::make_states() {
   if (made_) return;
   made_ = true;
   const Set<Component> component(active_run().component, Component::optimizer_states);
-  if (facts_.shared_state_bytes > 0) {
-    const Size values = facts_.shared_state_bytes / element_bytes(DType::float32);
-    states_.push_back(allocate({values}, DType::float32, {&code_book_rule, "code books"}));
-    note_kept(states_.back(), code_book_rule);
-  }
+  make_shared_states();
   for_each_parameter([&](std::size_t, const Tensor& parameter) { make_states_of(parameter); });
 }
 
+void OptimizerWalk::make_shared_states() {
+  if (facts_.shared_state_bytes == 0) return;
+  const Size values = facts_.shared_state_bytes / element_bytes(DType::float32);
+  states_.push_back(allocate({values}, DType::float32, {&code_book_rule, "code books"}));
+  note_kept(states_.back(), code_book_rule);
+}
+
+bool OptimizerWalk::is_stepped(const Tensor& parameter) const {
+  return parameter->grad.defined() || (facts_.states_at_construction && parameter.requires_grad());
+}
+
 void OptimizerWalk::make_states_of(const Tensor& parameter) {
-  if (!parameter->grad.defined()) return;
+  if (!is_stepped(parameter)) return;
   const SteppedTensor tensor = stepped(parameter);
   for (const StateLine& line : facts_.states) {
     if (!applies(line.only, tensor)) continue;
@@ -180,8 +166,19 @@ void OptimizerWalk::step() {
 
 void OptimizerWalk::step_alone(const Tensor& parameter) {
   if (!parameter->grad.defined()) return;
+  if (!made_ && stepped_alone_.insert(parameter.get()).second) {
+    const Set<Component> component(active_run().component, Component::optimizer_states);
+    make_shared_states();  // each parameter has an optimizer of its own
+    make_states_of(parameter);
+  }
   Variables variables;
   walk(parameter, variables);
+}
+
+void OptimizerWalk::zero_grad() const {
+  for_each_parameter([&](std::size_t, const Tensor& parameter) {
+    if (parameter->grad.defined() && applies(facts_.members, stepped(parameter))) parameter->grad.reset();
+  });
 }
 
 void clip_gradient_norm() {

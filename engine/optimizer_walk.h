@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/config.h"
@@ -10,6 +11,27 @@
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {
+
+/// Calls act(index, parameter) for every parameter of the active run and end() after each layer; equal layers are
+/// marked as repeated.
+template <class Act, class End>
+void for_each_parameter(Act act, End end) {
+  Run& run = active_run();
+  std::size_t i = 0;
+  while (i < run.parameters.size()) {
+    const std::int32_t layer = run.parameter_layers[i];
+    const auto found = run.layer_times.find(layer);
+    const Repeat repeat(found == run.layer_times.end() ? Size(1) : found->second);
+    const Layer scope(layer);
+    for (; i < run.parameters.size() && run.parameter_layers[i] == layer; ++i) act(i, run.parameters[i]);
+    end();
+  }
+}
+
+template <class Act>
+void for_each_parameter(Act act) {
+  for_each_parameter(act, [] {});
+}
 
 /// The optimizer of the active run's parameters. Only parameters that have a gradient are stepped.
 class OptimizerWalk {
@@ -24,14 +46,18 @@ class OptimizerWalk {
   /// The step's temporaries, in the order of the source. A loop's variables are let go of at the end of each layer,
   /// so that equal layers are equal stretches of tape.
   void step();
-  /// The same for one parameter alone, as a hook in backward does it.
+  /// The step of one parameter alone, as a hook in backward does it; the first time makes its states.
   void step_alone(const Tensor& parameter);
+  /// Sets the gradients of the optimizer's parameters to none.
+  void zero_grad() const;
 
  private:
   using List = std::vector<Tensor>;  ///< one for each parameter of the run; undefined: none
   using Variables = std::array<Tensor, optimizer_slots>;
 
   SteppedTensor stepped(const Tensor& parameter) const;
+  bool is_stepped(const Tensor& parameter) const;
+  void make_shared_states();
   void make_states_of(const Tensor& parameter);
   void walk(const Tensor& parameter, Variables& variables) const;
   void walk_lists(const std::vector<bool>& group, std::array<List, optimizer_slots>& lists) const;
@@ -40,6 +66,7 @@ class OptimizerWalk {
   DType state_;
   bool made_ = false;
   std::vector<Tensor> states_;
+  std::unordered_set<const TensorBody*> stepped_alone_;
 };
 
 /// torch.nn.utils.clip_grad_norm_ (foreach) over the active run's gradients.

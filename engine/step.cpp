@@ -34,9 +34,10 @@ class Training {
     transformers::CausalModel model(transformers::make_architecture(config_.model, formats_.weights),
                                     transformers::layer_slots(config_.model, options_.fold), config_.recipe,
                                     wrapper_.get());
-    run_.begin_phase(0, Phase::initialise, "wrap");
-    if (config_.recipe.data_parallel == DataParallel::ddp && config_.recipe.data_parallel_size > 1)
+    if (config_.recipe.data_parallel == DataParallel::ddp && config_.recipe.data_parallel_size > 1) {
+      run_.begin_phase(0, Phase::initialise, "wrap");
       ddp_ = std::make_unique<Ddp>(config_.recipe.gradient_as_bucket_view);
+    }
     OptimizerStep optimizer(config_.recipe, formats_);
     for (std::int32_t step = 1; step <= options_.steps; ++step) {
       micro_batches(model, step);
