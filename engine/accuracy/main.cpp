@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -92,20 +91,16 @@ bool matches(const TraceCase& trace, const std::vector<std::string>& filters) {
   return true;
 }
 
-std::vector<TraceCase> read_cases(const Options& options) {
-  std::vector<TraceCase> cases;
+TraceFolder read_cases(const Options& options) {
+  TraceFolder all;
   for (const std::string& path : options.paths) {
-    std::vector<TraceCase> read;
-    if (std::filesystem::is_directory(path)) {
-      read = read_trace_folder(path);
-    } else {
-      read = read_trace_file(path);
+    TraceFolder read = read_traces(path);
+    for (TraceCase& one : read.cases) {
+      if (matches(one, options.filters)) all.cases.push_back(std::move(one));
     }
-    for (TraceCase& one : read) {
-      if (matches(one, options.filters)) cases.push_back(std::move(one));
-    }
+    all.problems.insert(all.problems.end(), read.problems.begin(), read.problems.end());
   }
-  return cases;
+  return all;
 }
 
 const TraceCase& find_case(const std::vector<TraceCase>& cases, const std::string& id) {
@@ -126,7 +121,9 @@ Prediction predict_or_fail(const TraceCase& trace) {
 }
 
 int run(const Options& options) {
-  const std::vector<TraceCase> cases = read_cases(options);
+  const TraceFolder read = read_cases(options);
+  const std::vector<TraceCase>& cases = read.cases;
+  for (const std::string& problem : read.problems) std::fprintf(stderr, "not read: %s\n", problem.c_str());
   if (!options.events_file.empty()) {
     const TraceCase& trace = find_case(cases, options.events_case);
     const EventStream stream = read_event_stream(options.events_file);
@@ -151,6 +148,7 @@ int run(const Options& options) {
     if (!options.summary_only) std::printf("%s\n", case_table(scores, options.threshold).c_str());
     std::fputs(summary_table(scores, options.threshold).c_str(), stdout);
   }
+  if (cases.empty()) return 2;
   return beyond ? 1 : 0;
 }
 

@@ -75,23 +75,33 @@ std::vector<TraceCase> read_trace_file(const std::string& path) {
   try {
     for (const json& object : list) cases.push_back(read_case(object, std::filesystem::path(path).stem().string()));
   } catch (const json::exception& error) {
-    throw std::runtime_error(path + ": " + error.what());
+    throw std::runtime_error(path + ": case " + std::to_string(cases.size() + 1) + ": " + error.what());
   }
   return cases;
 }
 
-std::vector<TraceCase> read_trace_folder(const std::string& folder) {
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".json") paths.push_back(entry.path());
+TraceFolder read_traces(const std::string& path) {
+  namespace fs = std::filesystem;
+  TraceFolder result;
+  std::vector<fs::path> files;
+  std::error_code failed;
+  if (fs::is_directory(path, failed)) {
+    for (const auto& entry : fs::directory_iterator(path, failed)) {
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
+    }
+    if (files.empty()) result.problems.push_back(path + ": has no .json files");
+    std::sort(files.begin(), files.end());
+  } else {
+    files.emplace_back(path);
   }
-  std::sort(paths.begin(), paths.end());
-  std::vector<TraceCase> cases;
-  for (const auto& path : paths) {
-    if (!parse(path.string()).is_array()) continue;
-    for (TraceCase& one : read_trace_file(path.string())) cases.push_back(std::move(one));
+  for (const fs::path& file : files) {
+    try {
+      for (TraceCase& one : read_trace_file(file.string())) result.cases.push_back(std::move(one));
+    } catch (const std::exception& error) {
+      result.problems.emplace_back(error.what());
+    }
   }
-  return cases;
+  return result;
 }
 
 }  // namespace trainmem

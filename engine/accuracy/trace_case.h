@@ -57,7 +57,13 @@ struct TraceCase {
 /// Cases of one file. Throws std::runtime_error when the file is not of that form.
 std::vector<TraceCase> read_trace_file(const std::string& path);
 
-/// Cases of every *.json in a folder, by file name; files of another form (no list of cases) are left out.
-std::vector<TraceCase> read_trace_folder(const std::string& folder);
+/// What a folder held: its cases by file name, and the files that are not of this form with the reason.
+struct TraceFolder {
+  std::vector<TraceCase> cases;
+  std::vector<std::string> problems;
+};
+
+/// Reads every *.json of a folder, or one file. Throws nothing.
+TraceFolder read_traces(const std::string& path);
 
 }  // namespace trainmem

@@ -55,7 +55,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 % on one GPU") 
 }
 
 TEST_CASE("recorded steps: a model has exactly the recorded bytes of weights") {
-  for (const TraceCase& trace : read_trace_folder(folder)) {
+  for (const TraceCase& trace : read_traces(folder).cases) {
     if (trace.file.rfind("transformers_", 0) != 0 || !trace.cannot_translate.empty()) continue;
     const CaseScore one = score_of(trace);
     if (!one.scored()) continue;
@@ -82,6 +82,14 @@ TEST_CASE("recorded steps: our event stream is the recorded one, event by event"
   CHECK(comparison.differences == 0);
   CHECK(prediction.by_default.peak_reserved == recorded.peak_reserved);
   CHECK(prediction.expandable_segments.peak_reserved == recorded.peak_reserved_expandable);
+}
+
+TEST_CASE("recorded steps: files of another form are named and the rest is read") {
+  const TraceFolder read = read_traces(folder);
+  CHECK(read.cases.size() > 500);
+  REQUIRE(read.problems.size() == 1);
+  CHECK(read.problems[0].find("compiled_blocks.json: is not a list of cases") != std::string::npos);
+  CHECK(read_traces(folder + "no-such-file.json").problems.size() == 1);
 }
 
 TEST_CASE("recorded steps: a file of one case is read and scored like the others") {
