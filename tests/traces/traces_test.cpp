@@ -73,7 +73,7 @@ TEST_CASE("recorded steps: our event stream is the recorded one, event by event"
   }));
   const EventStream recorded = read_event_stream(folder + "events/" + stream + ".json");
   const std::vector<TraceCase> cases = read_trace_file(folder + "transformers_" + file + ".json");
-  const auto found = std::find_if(cases.begin(), cases.end(), [&](const TraceCase& one) { return one.id == id; });
+  const auto found = std::find_if(cases.begin(), cases.end(), [&wanted = id](const TraceCase& one) { return one.id == wanted; });
   REQUIRE(found != cases.end());
   const Prediction prediction = predict(found->config, found->steps);
   REQUIRE(prediction.refused.empty());
