@@ -50,12 +50,16 @@ void one_forward_one_backward(const PipelineStage& stage, std::int64_t stages, s
     backward();
   };
   if (fold) {
-    repeat(warm_up, forward);
-    // The first backward has no gradients of an earlier one to let go of.
-    if (steady > 0) turn();
-    if (steady > 1) repeat(steady - 1, turn);
-    if (steady == 0 && warm_up > 0) backward();
-    repeat(steady == 0 && warm_up > 0 ? warm_up - 1 : warm_up, backward);
+    // The first backward has no gradients of an earlier one to let go of, so it stands for itself.
+    if (steady == 0) forward();
+    repeat(steady == 0 ? warm_up - 1 : warm_up, forward);
+    if (steady > 0) {
+      turn();
+      repeat(steady - 1, turn);
+    } else {
+      backward();
+    }
+    repeat(steady == 0 ? warm_up - 1 : warm_up, backward);
     return;
   }
   for (std::int64_t i = 0; i < warm_up; ++i) forward();

@@ -116,7 +116,9 @@ TEST_CASE("Megatron: the folded tape has the peaks of the recorded one, on every
   const auto pipeline = GENERATE(1, 3, 4);
   const auto recomputation = GENERATE(Recomputation::none, Recomputation::selective_attention, Recomputation::full);
   const auto attention = GENERATE(AttentionKernel::flash, AttentionKernel::eager);
+  const auto micro_batches = GENERATE(1, 2, 8);
   Config config = small_gpt();
+  config.recipe.gradient_accumulation_steps = micro_batches;
   config.recipe.pipeline_parallel = pipeline;
   config.recipe.recomputation = recomputation;
   config.recipe.attention = attention;
@@ -126,7 +128,7 @@ TEST_CASE("Megatron: the folded tape has the peaks of the recorded one, on every
   for (std::int64_t stage = 0; stage < pipeline; ++stage) {
     const auto folded = fold(run_megatron(config, {.steps = 2, .fold = true, .stage = stage}));
     const auto recorded = fold(run_megatron(config, {.steps = 2, .fold = false, .stage = stage}));
-    CAPTURE(pipeline, stage, static_cast<int>(recomputation), static_cast<int>(attention));
+    CAPTURE(pipeline, stage, micro_batches, static_cast<int>(recomputation), static_cast<int>(attention));
     for (const Phase phase : {Phase::initialise, Phase::forward, Phase::backward, Phase::optimizer_step}) {
       const auto highest = [phase](const std::vector<FoldedPhase>& phases) {
         Alive peak;
