@@ -158,6 +158,22 @@ Tensor math(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options) {
   return to(matmul(attention, v, "attention output"), origin);
 }
 
+/// attention.cpp, convert_boolean_attn_mask: zeros and minus infinities, anew in every call.
+Tensor additive_mask(const Tensor& mask, DType dtype) {
+  if (!mask.defined() || mask.dtype() != DType::boolean) return mask;
+  const Tensor lowest = allocate({}, dtype, {&mask_rule});
+  return allocate(mask.shape(), dtype, {&mask_rule, "additive mask"});
+}
+
+/// attention.cpp, preprocess_mask: rows start at multiples of 16 elements, else the mask is padded.
+Tensor aligned_mask(Tensor mask) {
+  if (!mask.defined() || mask.size(-1).value() % 16 == 0) return mask;
+  Shape padded = mask.shape();
+  padded[-1] = padded[-1] + Size(16) - Size(mask.size(-1).value() % 16);
+  const Tensor memory = allocate(padded, mask.dtype(), {&mask_rule, "padded mask"});
+  return alias(memory, mask.shape(), memory->strides);
+}
+
 }  // namespace
 
 AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options) {
@@ -170,13 +186,15 @@ AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tens
   return AttentionAlgorithm::math;
 }
 
-Tensor scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, const ScaledDotProduct& options) {
+Tensor scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, const ScaledDotProduct& given) {
   Tensor v = autocast_low(value);
   Tensor k = autocast_low(key);
   Tensor q = autocast_low(query);
+  ScaledDotProduct options = given;
+  options.mask = additive_mask(given.mask, q.dtype());
   switch (select_attention(q, k, v, options)) {
     case AttentionAlgorithm::flash: return flash(q, k, v, options.dropout);
-    case AttentionAlgorithm::efficient: return efficient(q, k, v, options.mask);
+    case AttentionAlgorithm::efficient: return efficient(q, k, v, aligned_mask(std::move(options.mask)));
     case AttentionAlgorithm::math: return math(std::move(q), std::move(k), std::move(v), options);
   }
   return {};

@@ -124,13 +124,17 @@ class Engine {
     }
   }
 
-  /// A layer that stands for several: its stretch of backward happens as often.
+  /// Layers that stand for several: their stretch of backward happens as often. A backward within a backward
+  /// belongs to the stretch it is part of.
   void repeat_layer(const Node& node) {
     if (node.leaf.defined() || node.layer == layer_) return;
-    repeat_.reset();
+    const Run& run = active_run();
     layer_ = node.layer;
-    const auto found = active_run().layer_times.find(layer_);
-    if (found != active_run().layer_times.end()) repeat_ = std::make_unique<Repeat>(found->second);
+    if (const std::int32_t group = run.group_of(layer_); group != group_) {
+      repeat_.reset();
+      group_ = group;
+      repeat_ = std::make_unique<Repeat>(run.times_of(layer_));
+    }
   }
 
   void evaluate(Task task) {
@@ -185,7 +189,8 @@ class Engine {
   std::vector<Task> ready_;
   std::vector<Task> waiting_;
   std::unique_ptr<Repeat> repeat_;
-  std::int32_t layer_ = -1;
+  std::int32_t layer_ = active_run().layer;
+  std::int32_t group_ = active_run().group_of(layer_);
   static inline thread_local std::uint64_t visit_ = 0;
 };
 

@@ -52,6 +52,7 @@ Tensor autocast_low(Tensor argument) {
   }
   if (!run.stopped) note_kept(copy, autocast_rule);
   run.autocast_weights.emplace(key, copy);
+  run.autocast_order.emplace_back(key, run.layer);
   return copy;
 }
 

@@ -27,6 +27,16 @@ Run::~Run() {
   }
 }
 
+Size Run::times_of(std::int32_t layer_index) const {
+  const auto found = layer_times.find(layer_index);
+  return found == layer_times.end() ? Size(1) : found->second;
+}
+
+std::int32_t Run::group_of(std::int32_t layer_index) const {
+  const auto found = layer_groups.find(layer_index);
+  return found == layer_groups.end() ? layer_index : found->second;
+}
+
 std::uint32_t Run::place_named(const char* name) {
   for (const auto& [known, index] : place_names_)
     if (known == name || std::strcmp(known, name) == 0) return index;
@@ -97,7 +107,15 @@ AutocastScope::AutocastScope(Autocast autocast) : previous_(active_run().autocas
 AutocastScope::~AutocastScope() {
   Run& run = active_run();
   run.autocast = previous_;
-  if (!run.autocast.enabled) run.autocast_weights.clear();
+  if (run.autocast.enabled) return;
+  // The copies of a layer that stands for several go as often, unless this scope is part of its stretch.
+  for (std::size_t i = 0; i < run.autocast_order.size();) {
+    const std::int32_t layer = run.autocast_order[i].second;
+    const Repeat repeat(run.layer == -1 ? run.times_of(layer) : Size(1));
+    for (; i < run.autocast_order.size() && run.autocast_order[i].second == layer; ++i)
+      run.autocast_weights.erase(run.autocast_order[i].first);
+  }
+  run.autocast_order.clear();
 }
 
 }  // namespace trainmem

@@ -43,8 +43,13 @@ class Run {
   std::function<Tensor(const Shape&, DType, const char*)> parameter_maker;  ///< data-parallel sharding makes parameters
   bool recomputing = false;  ///< a recomputed forward is running
   std::unordered_map<const TensorBody*, Tensor> autocast_weights;
+  std::vector<std::pair<const TensorBody*, std::int32_t>> autocast_order;  ///< as they were made, with their layers
   std::unordered_map<std::int32_t, Size> layer_times;  ///< how many equal layers a layer stands for; absent: one
+  /// Layers that are repeated together, by the first of them; absent: each for itself.
+  std::unordered_map<std::int32_t, std::int32_t> layer_groups;
 
+  Size times_of(std::int32_t layer_index) const;
+  std::int32_t group_of(std::int32_t layer_index) const;
   std::uint32_t place_named(const char* name);
   void mark_place();
   void begin_phase(std::int32_t step, Phase phase, std::string name);

@@ -1,5 +1,7 @@
 #include "engine/blocks/transformers/model.h"
 
+#include <numeric>
+
 #include "engine/blocks/transformers/families.h"
 #include "engine/tensor/checkpoint.h"
 
@@ -38,18 +40,34 @@ std::unique_ptr<Architecture> make_architecture(const Model& model, DType weight
   return make_llama(model, weights);  // the families of its kind; null for what is unknown
 }
 
+namespace {
+
+/// After how many layers their kinds come round again.
+std::int64_t period(const Model& model) {
+  std::int64_t result = 1;
+  if (model.sliding_window > 0 && model.sliding_window_pattern > 1) result = model.sliding_window_pattern;
+  if (model.nope_every > 1) result = std::lcm(result, model.nope_every);
+  return result;
+}
+
+}  // namespace
+
 std::vector<LayerSlot> layer_slots(const Model& model, bool fold) {
+  // The first layers of every kind and the last ones touch what lies outside: they stand alone. What comes between
+  // is one group, repeated.
+  const Size layers = model.num_hidden_layers;
+  const Size length = period(model);
+  const Size times = (layers - length - maximum(length, 2)) / length;
   std::vector<LayerSlot> slots;
-  const std::int64_t layers = model.num_hidden_layers;
-  if (!fold || layers <= 4 || model.sliding_window_pattern > 1) {
-    for (std::int64_t i = 0; i < layers; ++i) slots.push_back({static_cast<std::int32_t>(i), 1});
-    return slots;
-  }
-  // First and last layers touch what lies outside; one of the middle stands for all the others.
-  slots.push_back({0, 1});
-  slots.push_back({1, Size(layers) - Size(3)});
-  slots.push_back({static_cast<std::int32_t>(layers - 2), 1});
-  slots.push_back({static_cast<std::int32_t>(layers - 1), 1});
+  const auto add = [&](std::int64_t index, Size often, std::int64_t group) {
+    slots.push_back({static_cast<std::int32_t>(index), often, static_cast<std::int32_t>(group)});
+  };
+  const bool folds = fold && times.value() > 1;
+  const std::int64_t first = folds ? length.value() : layers.value();
+  for (std::int64_t i = 0; i < first; ++i) add(i, 1, i);
+  if (!folds) return slots;
+  for (std::int64_t i = first; i < 2 * first; ++i) add(i, times, first);
+  for (std::int64_t i = first + times.value() * length.value(); i < layers.value(); ++i) add(i, 1, i);
   return slots;
 }
 
@@ -64,6 +82,7 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
     const LayerSlot& slot = slots_[i];
     const Layer layer(slot.index);
     active_run().layer_times[slot.index] = slot.times;
+    active_run().layer_groups[slot.index] = slot.group;
     const Repeat repeat(slot.times);
     if (wrapper_ != nullptr)
       groups_.push_back(wrapper_->open_group(i + 1 == slots_.size() ? ModulePart::last_layer : ModulePart::layer));
@@ -92,9 +111,13 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
   Tensor hidden = std::move(state.hidden);
   if (wrapper_ != nullptr && embedding_group_ != head_group_)
     hidden = wrapper_->after_forward(embedding_group_, std::move(hidden));
+  std::unique_ptr<Repeat> repeat;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Layer layer(slots_[i].index);
-    const Repeat repeat(slots_[i].times);
+    if (i == 0 || slots_[i].group != slots_[i - 1].group) {
+      repeat.reset();
+      repeat = std::make_unique<Repeat>(slots_[i].times);
+    }
     const auto forward = [this, i, inputs = state.inputs](Tensor x) { return run_block(i, std::move(x), inputs); };
     if (recipe_.recomputation != Recomputation::full)
       hidden = run_block(i, hidden, state.inputs);
@@ -103,6 +126,7 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
     else
       hidden = checkpoint(forward, hidden);
   }
+  repeat.reset();
   if (wrapper_ != nullptr && embedding_group_ != head_group_)
     hidden = wrapper_->before_forward(head_group_, std::move(hidden));
   return architecture_->end(std::move(hidden));

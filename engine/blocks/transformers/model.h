@@ -64,13 +64,15 @@ class Architecture {
 /// The family of a model_type; null if there is none.
 std::unique_ptr<Architecture> make_architecture(const Model& model, DType weights);
 
-/// A layer that stands for `times` equal ones in a row.
+/// A layer, alone or of a group of layers that stands for `times` equal groups in a row.
 struct LayerSlot {
   std::int32_t index = 0;
   Size times = 1;
+  std::int32_t group = 0;  ///< index of the group's first layer
 };
 
-/// The layers of a model: all of them, or with equal ones in a row taken together.
+/// The layers of a model: all of them, or with equal ones in a row taken together. Layers of several kinds, which
+/// take turns, are taken together by turns.
 std::vector<LayerSlot> layer_slots(const Model& model, bool fold);
 
 class CausalModel {
