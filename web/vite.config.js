@@ -2,14 +2,46 @@
 // from any path; trainmem-calculator.js keeps its name, for it is what other sites load.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
+import { prerender } from './prerender.js';
 
 const at = path => fileURLToPath(new URL(path, import.meta.url));
 const engine = process.env.TRAINMEM_ENGINE ?? at('../build/wasm/trainmem.js');
+
+// Indentation inside templates is of no use to browsers, nor are the blanks in style sheets.
+const squeezeCss = text =>
+  text
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,]) ?/g, '$1')
+    .replace(/: /g, ':');
+const squeeze = {
+  name: 'squeeze-templates',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!id.startsWith(at('source/'))) return undefined;
+    const css = code.replace(/(?<= = css`)[^`]*(?=`;)/g, squeezeCss);
+    return { code: css.replace(/\n\s+/g, '\n'), map: null };
+  },
+};
+
+// Lit announces its version and keeps a table in global variables. A page that embeds the element gets none of them.
+const noGlobals = {
+  name: 'no-globals',
+  transform(code, id) {
+    if (!/node_modules\/(@lit|lit)/.test(id)) return undefined;
+    return {
+      code: code
+        .replace(/\(\w+\.\w+Versions\?\?=\[\]\)\.push\("[^"]*"\)/g, '0')
+        .replace(/,\w+\.litPropertyMetadata\?\?=new WeakMap;/, ';const litPropertyMetadata=new WeakMap;'),
+      map: null,
+    };
+  },
+};
 
 export default defineConfig({
   root: at('../site'),
   base: './',
   publicDir: at('../site/public'),
+  plugins: [squeeze, noGlobals, prerender(engine)],
   cacheDir: at('../build/vite'),
   resolve: {
     alias: {
@@ -22,6 +54,7 @@ export default defineConfig({
     outDir: process.env.TRAINMEM_SITE ?? at('../build/site'),
     emptyOutDir: true,
     target: 'es2022',
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {

@@ -75,3 +75,15 @@ export function words(name: string): string {
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${value.toLocaleString('en')} ${value === 1 ? one : many}`;
 }
+
+/** First letter large, a full stop at the end: the engine's reasons begin small. */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed === '') return '';
+  return `${trimmed[0]!.toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? '' : '.'}`;
+}
+
+/** A formula in plain characters with the multiplication sign that people read. */
+export function formula(text: string): string {
+  return text.replaceAll(' * ', ' \u00d7 ');
+}

@@ -11,17 +11,26 @@ export interface Draft {
   message: string;
 }
 
+export interface Remark {
+  text: string;
+  /** Words on the button that applies `config`. */
+  action?: string;
+  config?: Config;
+}
+
 export interface State {
   config: Config;
   engine?: Engine;
   /** Why there is no engine, or why it stopped. */
   failure?: string;
   good?: GoodAnswer;
+  /** What the last good answer is about: the model's name. */
+  subject: string;
   issues: Issue[];
   /** What was wrong with the link that was opened. */
   notice: Issue[];
   /** Something the page did on the reader's behalf. */
-  remark?: string;
+  remark?: Remark;
   /** Texts being typed that are not numbers yet. */
   drafts: Map<string, Draft>;
   /** Paths whose values differ from the presets. */
@@ -86,6 +95,7 @@ export class Calculator {
     drafts: new Map(),
     edited: new Set(),
     units: 'GiB',
+    subject: 'This model',
   };
 
   constructor(private readonly changed: (change: Change) => void) {}
@@ -113,7 +123,9 @@ export class Calculator {
     if (link !== '' && state.engine) {
       const answer = state.engine.readLink(link);
       if (!answer.ok) state.notice = answer.issues;
-      state.config = { ...base, ...answer.config };
+      // A section of which nothing could be read stays that of the base; the notice says so.
+      const read = Object.entries(answer.config ?? {}).filter(([, section]) => Object.keys(section).length > 0);
+      state.config = { ...base, ...Object.fromEntries(read) };
     }
     this.compute();
     this.changed('opened');
@@ -134,6 +146,7 @@ export class Calculator {
     delete state.remark;
     this.compute();
     if (section === 'model') this.shortenSequence();
+    if (section === 'recipe') this.offerOrigin();
     this.changed('choice');
   }
 
@@ -189,7 +202,11 @@ export class Calculator {
   /** What a field holds: the reader's own value, else what the engine resolved. */
   value(path: string): Scalar | undefined {
     const [section, ...names] = parts(path);
-    return lookUp(this.state.config[section], names) ?? lookUp(this.state.good?.config[section], names);
+    return (
+      lookUp(this.state.config[section], names) ??
+      lookUp(this.state.good?.config[section], names) ??
+      this.state.engine?.presets.fields.find(field => field.path === path)?.default
+    );
   }
 
   preset(section: SectionName): Preset | undefined {
@@ -199,6 +216,17 @@ export class Calculator {
 
   issuesAt(path: string): Issue[] {
     return this.state.issues.filter(issue => issue.path === path);
+  }
+
+  /** Does the answer on display belong to another configuration than the one in the fields? */
+  get stale(): boolean {
+    return this.state.issues.length > 0 || this.state.failure !== undefined;
+  }
+
+  private modelName(): string {
+    const preset = this.preset('model');
+    if (!preset) return 'This model';
+    return this.editsIn('model') > 0 ? `${preset.name} (edited)` : preset.name;
   }
 
   editsIn(section: SectionName): number {
@@ -216,6 +244,7 @@ export class Calculator {
         state.issues = [];
         const link = state.engine.readLink(answer.link);
         state.edited = leaves((link.ok && link.config) || state.config);
+        state.subject = this.modelName();
       } else {
         state.issues = answer.issues;
         state.edited = leaves(state.config);
@@ -239,13 +268,54 @@ export class Calculator {
   private shortenSequence(): void {
     const path = '/recipe/sequence_length';
     const { state } = this;
-    const longest = this.preset('model')?.max_position_embeddings;
-    if (typeof longest !== 'number' || state.issues.length === 0) return;
-    if (!state.issues.every(issue => issue.path === path)) return;
-    state.config = changed(state.config, path, longest);
-    this.compute();
-    if (state.issues.length === 0) {
-      state.remark = `The sequence length is now ${longest.toLocaleString('en')} tokens, the most that this model takes.`;
+    const only = () => state.issues.length > 0 && state.issues.every(issue => issue.path === path);
+    const before = state.config;
+    let length = Number(this.value(path));
+    const wanted = length;
+    while (only() && length > 128) {
+      length = Math.floor(length / 2);
+      state.config = changed(before, path, length);
+      this.compute();
     }
+    if (state.issues.length > 0) {
+      state.config = before;
+      this.compute();
+    } else if (length !== wanted) {
+      const words = (tokens: number) => tokens.toLocaleString('en');
+      state.remark = {
+        text: `This model cannot take ${words(wanted)} tokens; the sequence length is now ${words(length)}.`,
+      };
+    }
+  }
+
+  /** A recipe that was written for another model or GPU still applies; the page offers those too. */
+  private offerOrigin(): void {
+    const recipe = this.preset('recipe');
+    const wanted: Config = {};
+    const names: string[] = [];
+    for (const section of ['model', 'gpu'] as const) {
+      const id = recipe?.[section];
+      if (typeof id !== 'string' || id === this.state.config[section]?.preset) continue;
+      const preset = this.state.engine?.presets[presetLists[section]].find(one => one.id === id);
+      if (!preset) continue;
+      wanted[section] = { preset: id };
+      names.push(preset.name);
+    }
+    if (names.length === 0) return;
+    this.state.remark = {
+      text: `This recipe was written for ${names.join(' on ')}.`,
+      action: names.length > 1 ? 'Use both' : 'Use it',
+      config: wanted,
+    };
+  }
+
+  /** What the remark offers. */
+  accept(): void {
+    const { remark } = this.state;
+    if (!remark?.config) return;
+    this.state.config = { ...this.state.config, ...remark.config };
+    delete this.state.remark;
+    this.compute();
+    this.changed('choice');
   }
 }

@@ -74,6 +74,7 @@ export class TrainmemCalculator extends LitElement implements View {
   private readonly opened = new Set<string>();
   private address: Address | undefined;
   private away = false;
+  private nearness: IntersectionObserver | undefined;
   private watcher: IntersectionObserver | undefined;
   private watched: Element | null = null;
   private announced = '';
@@ -111,15 +112,15 @@ export class TrainmemCalculator extends LitElement implements View {
     // Far below the fold an embed waits until it is near.
     if (this.started || this.page || typeof IntersectionObserver === 'undefined') this.load();
     else {
-      this.watcher = new IntersectionObserver(
+      this.nearness = new IntersectionObserver(
         entries => {
           if (!entries.some(entry => entry.isIntersecting)) return;
-          this.watcher?.disconnect();
+          this.nearness?.disconnect();
           this.load();
         },
         { rootMargin: '600px' },
       );
-      this.watcher.observe(this);
+      this.nearness.observe(this);
     }
   }
 
@@ -127,6 +128,7 @@ export class TrainmemCalculator extends LitElement implements View {
     super.disconnectedCallback();
     this.address?.close();
     this.address = undefined;
+    this.nearness?.disconnect();
     this.watcher?.disconnect();
     this.watched = null;
     clearTimeout(this.announceTimer);
@@ -368,21 +370,30 @@ export class TrainmemCalculator extends LitElement implements View {
   }
 
   private body(tools: TemplateResult) {
-    const { good, failure } = this.calculator.state;
-    if (!good) return failure ? nothing : html`<div class="panel answer waiting" aria-busy="true"></div>`;
-    const { result } = good;
-    if (this.view === 'bar') return headline(this, good, false, tools);
-    if (this.view === 'compact') {
-      return html`${this.readonly ? nothing : pickers(this)} ${headline(this, good, true, tools)}
-      ${this.readonly ? nothing : compactControls(this)}`;
+    const { good, engine: loaded, failure } = this.calculator.state;
+    const answer = good
+      ? headline(this, good, this.view !== 'bar', tools)
+      : failure && !loaded
+        ? nothing
+        : html`<section class="panel answer waiting" aria-busy=${!loaded}>
+            ${loaded ? html`<p class="muted">There is no answer for this configuration.</p>` : nothing}
+          </section>`;
+    const editable = !this.readonly && this.view !== 'bar' && loaded !== undefined;
+    if (this.view !== 'full') {
+      return html`${editable ? pickers(this) : nothing} ${answer} ${editable ? compactControls(this) : nothing}`;
     }
-    return html`${this.readonly ? nothing : pickers(this)} ${headline(this, good, true, tools)}
-      <div class=${this.readonly ? 'column' : 'columns'}>
-        ${this.readonly ? nothing : controls(this)}
-        <div class="column">
-          ${timeline(this, result)} ${stages(this, result)} ${ladder(this, result)} ${rows(this, result)}
-          ${textbook(this, result)}
-        </div>
+    const result = good?.result;
+    return html`${editable ? pickers(this) : nothing} ${answer}
+      <div class=${editable ? 'columns' : 'column'}>
+        ${editable ? controls(this) : nothing}
+        ${
+          result
+            ? html`<div class="column">
+                ${timeline(this, result)} ${stages(this, result)} ${ladder(this, result)} ${rows(this, result)}
+                ${textbook(this, result)}
+              </div>`
+            : nothing
+        }
       </div>`;
   }
 

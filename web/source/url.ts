@@ -2,7 +2,7 @@
 //
 // Typing replaces the current history entry, at most every 150 ms; choosing a preset makes one new entry, so that
 // Back returns to what was there before. Keys that begin with "view." are settings of the page, such as the units;
-// they stand last, are never part of the configuration and never reach the engine.
+// they stand before the closing "end", are never part of the configuration and never reach the engine.
 
 import type { Units } from './format.js';
 
@@ -29,9 +29,9 @@ export function splitLink(text: string): { link: string; view: View } {
   return { link, view };
 }
 
-/** The fragment for a configuration link and view settings. Defaults are left out. */
+/** The fragment for a configuration link and view settings. Defaults are left out; "end" stays the last word. */
 export function joinLink(link: string, view: View): string {
-  return view.units === 'GB' ? `${link}${link ? '&' : ''}view.units=GB` : link;
+  return view.units === 'GB' ? link.replace(/(^|&)end$/, '$1view.units=GB&end') : link;
 }
 
 /** Writes the address of the window and says when somebody else changed it. */

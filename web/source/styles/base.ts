@@ -32,6 +32,7 @@ export const base = css`
   }
   h2,
   h3,
+  h4,
   p,
   ul,
   ol,
@@ -152,9 +153,6 @@ export const base = css`
   }
   .muted {
     color: var(--muted);
-  }
-  .pale {
-    opacity: 0.55;
   }
   @media (pointer: coarse) {
     .button {

@@ -16,7 +16,7 @@ export function segmentsOf(segments: Segment[], scale: number, units: Units, lab
       title="${segment.label}: ${bytes(segment.bytes, units)} (${exactBytes(segment.bytes)})"
       .style=${`inline-size:${share(segment.bytes, scale)}`}
     >
-      ${labels ? html`<span class="plate">${segment.label}</span>` : nothing}
+      ${labels ? html`<span class="plate ${segment.label.length > 15 ? 'long' : segment.label.length > 9 ? 'middle' : ''}">${segment.label}</span>` : nothing}
     </div>`,
   );
 }
@@ -132,7 +132,17 @@ export const barStyles = css`
     overflow: hidden;
     text-overflow: ellipsis;
   }
-  @container (min-width: 92px) {
+  @container (min-width: 84px) {
+    .segment > .plate:not(.middle, .long) {
+      display: block;
+    }
+  }
+  @container (min-width: 132px) {
+    .segment > .plate.middle {
+      display: block;
+    }
+  }
+  @container (min-width: 172px) {
     .segment > .plate {
       display: block;
     }

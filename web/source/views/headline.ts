@@ -8,13 +8,6 @@ import { bar, legend, thinBar } from './bar.js';
 import { icons } from './icons.js';
 import type { View } from './view.js';
 
-export function modelName(view: View): string {
-  const preset = view.calculator.preset('model');
-  const edits = view.calculator.editsIn('model');
-  if (!preset) return 'This model';
-  return edits > 0 ? `${preset.name} (edited)` : preset.name;
-}
-
 export function verdictWords(verdict: Verdict, units: Units): string {
   const margin = gigabytes(Math.abs(verdict.margin), units);
   switch (verdict.fit) {
@@ -44,28 +37,32 @@ export function headlineText(view: View, good: GoodAnswer): string {
   const { units } = view.calculator.state;
   const { device, verdict } = good.result;
   const capacity = verdict.capacity > 0 ? ` of ${gigabytes(verdict.capacity, units)}` : '';
-  return `${modelName(view)} needs ${gigabytes(device.expected, units)}${capacity}. ${verdictWords(verdict, units)}.`;
+  return `${view.calculator.state.subject} needs ${gigabytes(device.expected, units)}${capacity}. ${verdictWords(verdict, units)}.`;
 }
 
 /** "backward, layer 31, mlp" */
 function place({ peak_phase, peak_where }: Result): string {
   const phase = phaseLabels[peak_phase].toLowerCase();
-  const [head = '', ...rest] = peak_where.split(' / ');
+  const [head = '', ...rest] = peak_where.split(' / ').map(part => words(part));
   const known = [phase, words(peak_phase)].some(name => head.toLowerCase().endsWith(name));
-  return (known ? [head.toLowerCase(), ...rest] : [phase, head, ...rest]).filter(Boolean).join(', ');
+  return (known ? [head.toLowerCase(), ...rest] : [phase, head, ...rest])
+    .filter((part, index, all) => part !== '' && part !== all[index - 1])
+    .join(', ');
 }
 
 export function headline(view: View, good: GoodAnswer, withLegend: boolean, tools: TemplateResult) {
-  const { units, issues } = view.calculator.state;
+  const { units } = view.calculator.state;
+  const { stale } = view.calculator;
   const { result } = good;
   const { device, verdict } = result;
   const gpus = result.num_gpus > 1 ? `On each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'On one GPU';
   const ranged = device.high > device.low;
   return html`<section class="panel answer" id="answer" aria-label="Answer">
-    <div class=${issues.length > 0 ? 'pale' : ''}>
+    <div class=${stale ? 'stale' : ''}>
+      ${stale ? html`<p class="stalemark">The last configuration that could be computed</p>` : nothing}
       <div class="topline">
         <h2 class="headline">
-          <span class="subject">${modelName(view)}</span> needs
+          <span class="subject">${view.calculator.state.subject}</span> needs
           <span class="total" title=${exactBytes(device.expected)}>${gigabytes(device.expected, units)}</span>
           ${verdict.capacity > 0 ? html`of ${gigabytes(verdict.capacity, units)}` : nothing}
         </h2>
@@ -90,7 +87,7 @@ export function slimLine(view: View, good: GoodAnswer) {
   const scale = Math.max(device.expected, verdict.capacity, 1);
   return html`<div class="slim" aria-hidden="true">
     <div class="slimtext">
-      <span class="name">${modelName(view)}</span>
+      <span class="name">${view.calculator.state.subject}</span>
       <strong>${gigabytes(device.expected, units)}</strong>
       ${verdict.capacity > 0 ? html`<span class="muted">of ${gigabytes(verdict.capacity, units)}</span>` : nothing}
       ${verdictBadge(verdict, units, true)}
@@ -109,6 +106,18 @@ export function slimLine(view: View, good: GoodAnswer) {
 export const headlineStyles = css`
   .answer {
     padding-block: 22px 18px;
+  }
+  .stale .segments {
+    filter: saturate(0.2);
+  }
+  .stalemark {
+    margin-block-end: 6px;
+    color: var(--muted);
+    font-size: 13px;
+    font-weight: 600;
+  }
+  .waiting {
+    min-block-size: 316px;
   }
   .topline {
     display: flex;
@@ -216,6 +225,14 @@ export const headlineStyles = css`
   }
   .slimbar .capacity {
     inset-block: -2px;
+  }
+  @container (max-width: 420px) {
+    .topline .verdict {
+      white-space: normal;
+    }
+    .slimtext .muted {
+      display: none;
+    }
   }
   @container (max-width: 560px) {
     .answer {

@@ -3,7 +3,7 @@
 import { css, html, nothing } from 'lit';
 import type { Range, Result } from '../border.js';
 import { componentSegments, deviceSegments } from '../components.js';
-import { bytes, exactBytes, gigabytes, type Units } from '../format.js';
+import { bytes, exactBytes, gigabytes, sentence, type Units } from '../format.js';
 import { segmentsOf } from './bar.js';
 import type { View } from './view.js';
 
@@ -83,7 +83,7 @@ export function ladder(view: View, result: Result) {
                         : nothing
                     }
                   </p>
-                  <p class="muted">${row.why} ${row.source ? html`<span>Source: ${row.source}.</span>` : nothing}</p>
+                  <p class="muted">${sentence(row.why)} ${row.source ? html`<span>Source: ${sentence(row.source)}</span>` : nothing}</p>
                 </li>`,
               )}
             </ul>

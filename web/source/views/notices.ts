@@ -22,7 +22,14 @@ export function linkNotice(view: View) {
               <ul>
                 ${notice.map(issue => html`<li>${sentences(issue)}</li>`)}
               </ul>`
-          : html`<p>${remark}</p>`
+          : html`<p>
+              ${remark?.text}
+              ${
+                remark?.action
+                  ? html`<button type="button" class="quiet" @click=${() => view.calculator.accept()}>${remark.action}</button>`
+                  : nothing
+              }
+            </p>`
       }
     </div>
     <button type="button" class="close" aria-label="Dismiss" @click=${() => view.calculator.dismiss()}>${icons.cross()}</button>

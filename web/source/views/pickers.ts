@@ -26,14 +26,51 @@ function heading(section: SectionName, preset: Preset): string {
   return '';
 }
 
+const first = ['llama2', 'llama3', 'qwen3', 'mistral', 'gpt3', 'gpt2', 'NVIDIA', 'AMD'];
+const size = (preset: Preset) => asNumber(preset.parameters) || -asNumber(preset.memory_bytes);
+const sorted = new WeakMap<readonly Preset[], Preset[]>();
+
+/** Families that most people look for stand first; within a family by size. */
+function ordered(section: SectionName, presets: readonly Preset[]): Preset[] {
+  let found = sorted.get(presets);
+  if (!found) {
+    const rank = (preset: Preset) => (first.indexOf(heading(section, preset)) + first.length + 1) % (first.length + 1);
+    found = [...presets];
+    if (section !== 'recipe') {
+      found.sort(
+        (a, b) =>
+          rank(a) - rank(b) ||
+          heading(section, a).localeCompare(heading(section, b)) ||
+          size(a) - size(b) ||
+          a.name.localeCompare(b.name),
+      );
+    }
+    sorted.set(presets, found);
+  }
+  return found;
+}
+
+/** What most names of a family begin with: "Llama 2" of "Llama 2 7B" and "Llama 2 13B". */
+function familyTitle(section: SectionName, presets: readonly Preset[], family: string): string {
+  if (section !== 'model') return family;
+  const names = presets.filter(preset => heading(section, preset) === family).map(preset => preset.name.split(' '));
+  for (const length of [2, 1]) {
+    const starts = names.filter(name => name.length > length).map(name => name.slice(0, length).join(' '));
+    const common = starts.find(start => starts.filter(other => other === start).length > names.length / 2);
+    if (common) return common;
+  }
+  return family;
+}
+
 /** Every word of the query must occur somewhere in the preset's names. */
 export function search(section: SectionName, presets: readonly Preset[], query: string): Preset[] {
   const wanted = query
     .toLowerCase()
     .split(/[\s,]+/)
     .filter(Boolean);
-  if (wanted.length === 0) return [...presets];
-  return presets.filter(preset => {
+  const all = ordered(section, presets);
+  if (wanted.length === 0) return all;
+  return all.filter(preset => {
     const text = [preset.id, preset.name, heading(section, preset), preset.description, detail(section, preset, 'GB')]
       .join(' ')
       .toLowerCase();
@@ -103,7 +140,7 @@ function list(view: View, picker: PickerState) {
     const title = heading(section, preset);
     const first = title !== '' && (index === 0 || heading(section, matches[index - 1]!) !== title);
     const described = section === 'recipe' ? asText(preset.description) : '';
-    return html`${first ? html`<div class="family" role="presentation">${title}</div>` : nothing}
+    return html`${first ? html`<div class="family" role="presentation">${familyTitle(section, presets[lists[section]], title)}</div>` : nothing}
       <div
         role="option"
         id="option-${section}-${preset.id}"
@@ -142,18 +179,23 @@ function list(view: View, picker: PickerState) {
         @keydown=${keys(view, picker)}
       />
     </div>
-    <div class="options" role="listbox" id="options-${section}" aria-label=${titles[section]}>
+    <div class="options" role="listbox" id="options-${section}" aria-label=${titles[section]} @mousedown=${(event: Event) => event.preventDefault()}>
       ${repeat(matches, preset => preset.id, option)}
     </div>
     ${matches.length === 0 ? html`<p class="nothing muted" role="status">Nothing matches “${picker.query}”.</p>` : nothing}
   </div>`;
 }
 
+function defaultRecipe(view: View): string {
+  const framework = view.calculator.value('/recipe/framework');
+  return framework ? `Defaults of ${framework}` : 'Defaults';
+}
+
 function picker(view: View, section: SectionName) {
   const { calculator } = view;
   const open = view.picker?.section === section ? view.picker : undefined;
   const edits = calculator.editsIn(section);
-  const name = calculator.preset(section)?.name ?? (section === 'recipe' ? 'Your own' : 'Custom');
+  const name = calculator.preset(section)?.name ?? (section === 'recipe' ? defaultRecipe(view) : 'Custom');
   const show = () => {
     const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], '');
     const chosen = matches.findIndex(preset => preset.id === calculator.preset(section)?.id);

@@ -4,17 +4,21 @@
 import { css, html, nothing } from 'lit';
 import type { ComponentName, Result, Row } from '../border.js';
 import { componentLabels, componentMeanings, componentNames } from '../components.js';
-import { bytes, exactBytes, percent, plural, type Units } from '../format.js';
+import { bytes, exactBytes, formula, percent, plural, sentence, type Units } from '../format.js';
 import { icons } from './icons.js';
 import type { View } from './view.js';
 
 const first = 8;
 
+/** Long dotted names may break after a dot or an underscore. */
+const breakable = (name: string) =>
+  name.split(/(?<=[._])/).map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
+
 function explanation(row: Row) {
   const size = row.element_bytes === 1 ? '1 byte' : `${row.element_bytes} bytes`;
   return html`<dl class="explanation">
-    <div><dt>Why</dt><dd>${row.why}</dd></div>
-    <div><dt>Bytes</dt><dd><code>${row.formula}</code> <span class="nowrap">= ${exactBytes(row.bytes)}</span></dd></div>
+    <div><dt>Why</dt><dd>${sentence(row.why)}</dd></div>
+    <div><dt>Bytes</dt><dd><code>${formula(row.formula)}</code> <span class="nowrap">= ${exactBytes(row.bytes)}</span></dd></div>
     <div>
       <dt>Tensor</dt>
       <dd>
@@ -33,7 +37,7 @@ function tableRow(view: View, row: Row, id: string, total: number, units: Units)
   return html`<tr class="row ${open ? 'opened' : ''}">
       <th scope="row">
         <button type="button" class="opener" aria-expanded=${open} @click=${() => view.toggle(id)}>
-          ${icons.chevron()}<span>${row.name}</span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
+          ${icons.chevron()}<span>${breakable(row.name)}</span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
         </button>
       </th>
       <td class="shape mono">${row.shape}${row.copies > 1 ? html` <span class="muted">× ${row.copies.toLocaleString('en')}</span>` : nothing}</td>
@@ -276,6 +280,11 @@ export const rowStyles = css`
     }
     .rows .figure {
       padding-inline-start: 8px;
+    }
+  }
+  @container (max-width: 560px) {
+    .component .badge {
+      display: none;
     }
   }
   @container (max-width: 420px) {

@@ -1,9 +1,53 @@
 // The published closed formulas beside the replayed step: a reader of any of them finds the number they know.
+// "method: part" lines that follow each other stand under one heading.
 
 import { css, html, nothing } from 'lit';
-import type { Result } from '../border.js';
-import { exactBytes, gigabytes } from '../format.js';
+import type { Result, TextbookLine } from '../border.js';
+import { exactBytes, formula, gigabytes, sentence, type Units } from '../format.js';
+import { icons } from './icons.js';
 import type { View } from './view.js';
+
+interface Method {
+  title: string;
+  lines: { name: string; line: TextbookLine }[];
+}
+
+function methods(lines: readonly TextbookLine[]): Method[] {
+  const found: Method[] = [];
+  for (const line of lines) {
+    const [title = '', part] = line.method.split(/: (.*)/);
+    const last = found.at(-1);
+    if (last && part !== undefined && last.title === title) last.lines.push({ name: part, line });
+    else found.push({ title, lines: [{ name: part ?? title, line }] });
+  }
+  return found;
+}
+
+const capital = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+
+function row(view: View, name: string, line: TextbookLine, allocated: number, scale: number, units: Units) {
+  const id = `textbook/${line.method}`;
+  const open = view.open.has(id);
+  return html`<li>
+    <button type="button" class="opener formulahead" aria-expanded=${open} @click=${() => view.toggle(id)}>
+      ${icons.chevron()}<span class="method">${capital(name)}</span>
+      <span class="formulabar" aria-hidden="true">
+        <span class="formulafill moves" .style=${`inline-size:${(100 * line.bytes) / scale}%`}></span>
+        <span class="mark" .style=${`inset-inline-start:${(100 * allocated) / scale}%`}></span>
+      </span>
+      <span class="figure" title=${exactBytes(line.bytes)}>${gigabytes(line.bytes, units)}</span>
+    </button>
+    ${
+      open
+        ? html`<div class="formula">
+            <p><code>${formula(line.formula)}</code> <span class="nowrap">= ${exactBytes(line.bytes)}</span></p>
+            ${line.leaves_out ? html`<p>Leaves out ${line.leaves_out.replace(/\.?$/, '.')}</p>` : nothing}
+            <p class="muted">${sentence(line.source)}</p>
+          </div>`
+        : nothing
+    }
+  </li>`;
+}
 
 export function textbook(view: View, result: Result) {
   if (result.textbook.length === 0) return nothing;
@@ -12,62 +56,57 @@ export function textbook(view: View, result: Result) {
   return html`<section class="panel" id="textbook" aria-label="Textbook">
     <h3>What the textbook formulas say</h3>
     <p class="lead">
-      Each published formula exactly as its source gives it, beside the
-      ${gigabytes(result.allocated, units)} that this step allocates (the line).
+      Published formulas, each exactly as its source gives it. The upright line is what this step allocates,
+      ${gigabytes(result.allocated, units)}. Open one to see its numbers and what it leaves out.
     </p>
-    <ul class="formulas">
-      ${result.textbook.map(
-        line => html`<li>
-          <div class="formulahead">
-            <span class="method">${line.method}</span>
-            <strong class="figure" title=${exactBytes(line.bytes)}>${gigabytes(line.bytes, units)}</strong>
-          </div>
-          <div class="formulabar">
-            <div class="formulafill moves" .style=${`inline-size:${(100 * line.bytes) / scale}%`}></div>
-            <div class="mark" .style=${`inset-inline-start:${(100 * result.allocated) / scale}%`}></div>
-          </div>
-          <p><code>${line.formula}</code></p>
-          <p class="muted">${line.leaves_out ? html`Leaves out: ${line.leaves_out} ` : nothing}<cite>${line.source}</cite></p>
-        </li>`,
-      )}
-    </ul>
+    ${methods(result.textbook).map(
+      ({ title, lines }) => html`${lines.length > 1 ? html`<h4 class="methodtitle">${capital(title)}</h4>` : nothing}
+        <ul class="formulas">
+          ${lines.map(({ name, line }) =>
+            row(view, lines.length > 1 ? name : line.method, line, result.allocated, scale, units),
+          )}
+        </ul>`,
+    )}
   </section>`;
 }
 
 export const textbookStyles = css`
-  .formulas {
-    display: grid;
-    gap: 16px;
-    font-size: 13.5px;
-    line-height: 1.5;
-  }
-  .formulas code {
-    overflow-wrap: anywhere;
-  }
-  .formulas cite {
-    font-style: normal;
-  }
-  .formulas .muted {
-    max-inline-size: 80ch;
+  .methodtitle {
+    margin: 12px 0 2px;
     font-size: 13px;
+    font-weight: 620;
+  }
+  .methodtitle + .formulas {
+    padding-inline-start: 12px;
+    border-inline-start: 2px solid var(--hairline);
+    margin-block-end: 12px;
   }
   .formulahead {
-    display: flex;
-    justify-content: space-between;
-    gap: 16px;
-    font-size: 14px;
+    min-block-size: 34px;
+    font-size: 13.5px;
+  }
+  @media (pointer: coarse) {
+    .formulahead {
+      min-block-size: 44px;
+    }
   }
   .method {
-    font-weight: 620;
+    flex: 1 1 auto;
+  }
+  .formulahead .figure {
+    min-inline-size: 9ch;
+    font-weight: 600;
   }
   .formulabar {
     position: relative;
+    flex: none;
+    inline-size: 34%;
     block-size: 6px;
-    margin-block: 4px 6px;
     border-radius: 3px;
     background: var(--sunken);
   }
   .formulafill {
+    display: block;
     block-size: 100%;
     border-radius: 3px;
     background: var(--outline);
@@ -78,5 +117,23 @@ export const textbookStyles = css`
     inline-size: 2px;
     margin-inline-start: -2px;
     background: var(--ink);
+  }
+  .formula {
+    display: grid;
+    gap: 4px;
+    margin: 2px 0 14px 8px;
+    padding-inline-start: 14px;
+    border-inline-start: 3px solid var(--outline);
+    font-size: 13.5px;
+    line-height: 1.5;
+    overflow-wrap: anywhere;
+  }
+  .formula p {
+    max-inline-size: 76ch;
+  }
+  @container (max-width: 560px) {
+    .formulabar {
+      display: none;
+    }
   }
 `;

@@ -1,0 +1,117 @@
+// What every browser test stands on: the built site on one origin, another origin beside it, the system's Chromium,
+// and pages that fail their test on any console message, page error or violation of the content policy.
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { serve } from '../../../site/server.mjs';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+// The packages of the page's tools stand in web/.
+const packages = createRequire(join(root, 'web/package.json'));
+const { chromium } = packages('playwright-core');
+export const { AxeBuilder } = packages('@axe-core/playwright');
+
+const siteFolder = process.env.TRAINMEM_SITE ?? join(root, 'build/site');
+
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+let browser;
+let site;
+let siteOrigin;
+
+before(async () => {
+  const started = await serve({ folder: siteFolder });
+  site = started.server;
+  siteOrigin = `http://127.0.0.1:${site.address().port}`;
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags });
+});
+
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+export const origin = () => siteOrigin;
+
+/** Serves pages, given as texts by name, from another origin with a policy of its own choosing: none. */
+export async function otherOrigin(pages) {
+  await mkdir(join(root, 'build'), { recursive: true });
+  const folder = await mkdtemp(join(root, 'build/host-'));
+  for (const [name, text] of Object.entries(pages)) await writeFile(join(folder, name), text);
+  const { server } = await serve({ folder, contentSecurityPolicy: false });
+  return {
+    origin: `http://127.0.0.1:${server.address().port}`,
+    async close() {
+      server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Reports violations through the console, which every test watches; frames included. */
+const watchPolicy = () =>
+  addEventListener('securitypolicyviolation', event => {
+    console.error(`content policy: ${event.violatedDirective} refused ${event.blockedURI}`);
+  });
+
+/**
+ * A test with a fresh page. `options` are Playwright's context options; `tolerate` is a pattern of console messages
+ * that the test provokes on purpose.
+ */
+export function pageTest(name, options, body) {
+  const { tolerate, ...context } = options;
+  test(name, { timeout: 60_000 }, async () => {
+    const session = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...context });
+    const messages = [];
+    const requests = [];
+    try {
+      session.setDefaultTimeout(8000);
+      await session.addInitScript(watchPolicy);
+      const page = await session.newPage();
+      page.on('console', message => messages.push(`${message.type()}: ${message.text()}`));
+      page.on('pageerror', error => messages.push(`error: ${error.message}`));
+      page.on('request', request => {
+        if (!request.url().startsWith('data:')) requests.push(request.url());
+      });
+      await body(page, { session, requests });
+      const unwanted = messages.filter(message => !tolerate?.test(message));
+      assert.deepEqual(unwanted, [], 'the console stays empty');
+    } finally {
+      await session.close();
+    }
+  });
+}
+
+/** Opens the calculator with a fragment and waits for its first answer. */
+export async function openCalculator(page, fragment = '') {
+  await page.goto(`${origin()}/${fragment ? `#${fragment}` : ''}`);
+  await page.locator('trainmem-calculator .total').waitFor();
+}
+
+export const total = page => page.locator('trainmem-calculator .total').first().innerText();
+export const headline = page => page.locator('trainmem-calculator .headline').first().innerText();
+
+/** Picks a preset by typing part of its name. */
+export async function pick(page, section, query, name) {
+  await page.locator(`#picker-${section}`).click();
+  await page.locator(`#search-${section}`).fill(query);
+  await page.getByRole('option', { name, exact: false }).first().click();
+}
+
+/** The fragment once the throttled write has happened. */
+export async function fragment(page) {
+  await page.waitForTimeout(250);
+  return new URL(page.url()).hash.slice(1);
+}

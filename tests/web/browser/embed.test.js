@@ -1,0 +1,153 @@
+// The element and the iframe on pages of another origin.
+import assert from 'node:assert/strict';
+import { origin, otherOrigin, pageTest } from './chromium.js';
+
+const link = 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&end';
+
+async function hosted(page, html, body) {
+  const host = await otherOrigin({
+    'index.html': `<!doctype html><meta charset="utf-8"><title>host</title><link rel="icon" href="data:,">${html}`,
+  });
+  try {
+    await page.goto(`${host.origin}/index.html`);
+    await body(host);
+  } finally {
+    await host.close();
+  }
+}
+
+const snippet = attributes => `<script type="module" src="${origin()}/trainmem-calculator.js"></script>
+<div><trainmem-calculator ${attributes}><a href="https://example.org/">calculator</a></trainmem-calculator></div>`;
+
+pageTest('two lines put the element on a bare page of another origin, and nothing else', {}, async page => {
+  await hosted(page, '<p id="before">text</p>', async host => {
+    const globals = await page.evaluate(() => Object.keys(window).length);
+    const style = () => page.locator('#before').evaluate(element => JSON.stringify({ ...getComputedStyle(element) }));
+    const before = await style();
+    await page.evaluate(
+      ([source, config]) => {
+        const script = document.createElement('script');
+        script.type = 'module';
+        script.src = source;
+        const element = document.createElement('trainmem-calculator');
+        element.setAttribute('config', config);
+        document.body.append(script, element);
+      },
+      [`${origin()}/trainmem-calculator.js`, link],
+    );
+    await page.locator('trainmem-calculator .total').waitFor();
+    assert.equal(await page.evaluate(() => Object.keys(window).length), globals);
+    assert.equal(await style(), before);
+    assert.equal(page.url(), `${host.origin}/index.html`);
+    assert.equal(await page.title(), 'host');
+    await page.getByLabel('Sequence length', { exact: true }).fill('1024');
+    await page.waitForTimeout(250);
+    assert.equal(page.url(), `${host.origin}/index.html`);
+    assert.equal(await page.evaluate(() => localStorage.length), 0);
+  });
+});
+
+pageTest('the element takes links and JSON, three views, units, a theme, and can be read-only', {}, async page => {
+  await hosted(
+    page,
+    `${snippet(`id="a" config="${link}" view="compact"`)}
+     <trainmem-calculator id="b" view="bar" units="GB" theme="dark" config='{"model":"mistral-7b-v0.3","gpu":"h100-sxm","recipe":{"sequence_length":1024}}'></trainmem-calculator>
+     <trainmem-calculator id="c" readonly config="https://example.org/#${link}"></trainmem-calculator>`,
+    async () => {
+      await page.locator('#a .total').waitFor();
+      await page.locator('#b .total').waitFor();
+      await page.locator('#c .total').waitFor();
+      assert.match(await page.locator('#a .headline').innerText(), /^Llama 2 7B needs .+ GiB/);
+      assert.match(await page.locator('#b .headline').innerText(), /^Mistral 7B.* needs .+ GB of .+ GB/);
+      assert.equal(await page.locator('#a .total').innerText(), await page.locator('#c .total').innerText());
+      assert.equal(await page.locator('#c input[inputmode]').count(), 0);
+      assert.equal(await page.locator('#b .legend').count(), 0);
+      assert.equal(await page.locator('#b').evaluate(element => getComputedStyle(element).colorScheme), 'dark');
+      assert.match(
+        await page.locator('#c a.button').getAttribute('href'),
+        new RegExp(`^${origin()}/#v=1&model=llama2-7b`),
+      );
+    },
+  );
+});
+
+pageTest(
+  'many elements share one engine, do not disturb each other, and tell of changes',
+  {},
+  async (page, { requests }) => {
+    const many = Array.from(
+      { length: 12 },
+      (_, index) =>
+        `<trainmem-calculator id="e${index}" view="bar" config="v=1&model=llama2-7b&gpu=h100-sxm&seq=${512 * (index + 1)}&end"></trainmem-calculator>`,
+    );
+    await hosted(page, `${snippet('id="first" view="compact"')}${many.join('')}`, async () => {
+      await page.locator('#first .total').waitFor();
+      for (let index = 0; index < 12; index++) await page.locator(`#e${index}`).scrollIntoViewIfNeeded();
+      await page.locator('#e11 .total').waitFor();
+      assert.equal(requests.filter(url => url.endsWith('.wasm')).length, 1);
+      await page.evaluate(() => {
+        document.addEventListener('trainmem-change', event => {
+          document.body.dataset.heard = JSON.stringify([
+            event.target.id,
+            event.detail.link,
+            event.detail.result.allocated > 0,
+          ]);
+        });
+      });
+      const other = await page.locator('#e3 .total').innerText();
+      await page.locator('#first').getByLabel('Sequence length', { exact: true }).fill('1k');
+      const heard = JSON.parse(await page.evaluate(() => document.body.dataset.heard));
+      assert.equal(heard[0], 'first');
+      assert.match(heard[1], /seq=1024/);
+      assert.equal(heard[2], true);
+      assert.equal(await page.locator('#e3 .total').innerText(), other);
+      assert.equal(await page.locator('#first').evaluate(element => element.value), heard[1]);
+    });
+  },
+);
+
+const frame = (
+  attributes,
+  query = '',
+) => `<iframe id="frame" title="GPU memory" style="width:700px;height:300px;border:0" ${attributes} src="${origin()}/embed.html${query}#${link}"></iframe>
+<script>
+  addEventListener('message', event => {
+    const frame = document.getElementById('frame');
+    if (event.source !== frame.contentWindow || event.data?.type !== 'trainmem:height') return;
+    frame.style.height = Math.min(5000, Math.max(120, event.data.height)) + 'px';
+  });
+</script>`;
+
+async function framed(page, attributes, query) {
+  await hosted(page, frame(attributes, query), async host => {
+    const inner = page.frameLocator('#frame');
+    await inner.locator('.total').waitFor();
+    await page.waitForTimeout(150);
+    const fits = async () => {
+      const height = await page.locator('#frame').evaluate(element => element.clientHeight);
+      const content = await inner
+        .locator('trainmem-calculator')
+        .evaluate(element => element.getBoundingClientRect().height);
+      assert.ok(Math.abs(height - content) <= 1, `frame ${height}, content ${content}`);
+    };
+    await fits();
+    assert.match(await inner.locator('.headline').innerText(), /^Llama 2 7B needs/);
+    if (!query) {
+      await inner.locator('tr.row button').first().click();
+      await page.waitForTimeout(150);
+      await fits();
+    }
+    assert.equal(page.url(), `${host.origin}/index.html`);
+    const address = page
+      .frames()
+      .find(one => one.url().includes('embed.html'))
+      .url();
+    assert.ok(address.endsWith(`#${link}`), 'an embed never touches its address');
+  });
+}
+
+pageTest('an iframe of another origin has the height of its content', {}, page => framed(page, ''));
+pageTest('a sandboxed iframe works with allow-scripts alone', {}, page => framed(page, 'sandbox="allow-scripts"'));
+pageTest('an iframe can show the bar alone', {}, page =>
+  framed(page, 'loading="lazy"', '?view=bar&theme=dark&units=GiB'),
+);

@@ -1,0 +1,142 @@
+// Accessibility in every state, widths, requests, and nothing that moves. Sizes: wasm_bindings/check_size.mjs.
+import assert from 'node:assert/strict';
+import { AxeBuilder, openCalculator, origin, pageTest } from './chromium.js';
+
+const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+async function accessible(page) {
+  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze();
+  const found = violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(node => node.target.flat().join(' ')).join('; ')}`,
+  );
+  assert.deepEqual(found, []);
+}
+
+const states = {
+  'as it opens': async () => {},
+  'with a row, a formula and More open': async page => {
+    await page.locator('tr.row button').first().click();
+    await page.locator('.formulahead').first().click();
+    await page.getByText('More', { exact: true }).click();
+    await page.locator('.outside summary').click();
+  },
+  'with a list open': async page => {
+    await page.locator('#picker-model').click();
+    await page.locator('#search-model').fill('llama');
+  },
+  'with errors': async page => {
+    await page.getByLabel('Sequence length', { exact: true }).fill('many');
+    await page.getByLabel('Tensor parallel', { exact: true }).fill('3');
+  },
+};
+const looks = {
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  'phone, light': { colorScheme: 'light', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+};
+
+for (const [look, options] of Object.entries(looks)) {
+  for (const [state, act] of Object.entries(states)) {
+    pageTest(`axe finds nothing: ${look}, ${state}`, { reducedMotion: 'reduce', ...options }, async page => {
+      await openCalculator(page);
+      await act(page);
+      await accessible(page);
+    });
+  }
+}
+
+pageTest('axe finds nothing: a broken link', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&foo=1');
+  await accessible(page);
+});
+
+pageTest('axe finds nothing: the embed', {}, async page => {
+  await page.goto(`${origin()}/embed.html?view=compact#v=1&model=llama2-7b&gpu=h100-sxm&end`);
+  await page.locator('.total').waitFor();
+  const { violations } = await new AxeBuilder({ page }).withTags(tags.slice(0, -1)).analyze();
+  assert.deepEqual(
+    violations.map(({ id }) => id),
+    [],
+  );
+});
+
+for (const width of [320, 390, 768, 1280]) {
+  pageTest(`no horizontal scrolling at ${width} pixels`, { viewport: { width, height: 800 } }, async page => {
+    await openCalculator(page);
+    await page.locator('tr.row button').first().click();
+    await page.locator('.formulahead').first().click();
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+    await page.locator('#picker-gpu').click();
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+  });
+}
+
+pageTest(
+  'targets are 44 pixels high where fingers are',
+  { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+  async page => {
+    await openCalculator(page);
+    const small = await page.locator('trainmem-calculator').evaluate(element =>
+      [
+        ...element.shadowRoot.querySelectorAll(
+          'button, select, input:not([type=range]):not([type=radio]):not([type=checkbox]), a, summary',
+        ),
+      ]
+        .filter(one => one.getClientRects().length > 0 && getComputedStyle(one).visibility === 'visible')
+        .map(one => [
+          one.className || one.tagName,
+          Math.max(one.getBoundingClientRect().height, one.closest('.box')?.getBoundingClientRect().height ?? 0),
+        ])
+        .filter(([, height]) => height < 44),
+    );
+    assert.deepEqual(small, []);
+  },
+);
+
+pageTest('the first visit takes at most four requests, all from this origin', {}, async (page, { requests }) => {
+  await openCalculator(page);
+  await page.waitForTimeout(200);
+  assert.ok(
+    requests.every(url => url.startsWith(origin())),
+    requests.join(' '),
+  );
+  assert.ok(requests.length <= 4, requests.join(' '));
+});
+
+pageTest('nothing moves while the page arrives', {}, async page => {
+  await page.addInitScript(() => {
+    window.moved = 0;
+    new PerformanceObserver(list => {
+      for (const entry of list.getEntries()) window.moved += entry.value;
+    }).observe({ type: 'layout-shift', buffered: true });
+  });
+  await openCalculator(page);
+  await page.waitForTimeout(300);
+  assert.equal(await page.evaluate(() => window.moved), 0);
+});
+
+pageTest('keyboard alone: the order is the visual one and every control shows its focus', {}, async page => {
+  await openCalculator(page);
+  const seen = [];
+  for (let press = 0; press < 14; press++) {
+    await page.keyboard.press('Tab');
+    seen.push(
+      await page.evaluate(() => {
+        let at = document.activeElement;
+        while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+        return at.id || at.className || at.textContent.trim();
+      }),
+    );
+  }
+  assert.deepEqual(seen.slice(0, 5), ['skip', 'trainmem', 'picker-model', 'picker-gpu', 'picker-recipe']);
+  await page.locator('#picker-model').focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.type('mistral');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  assert.match(await page.locator('.headline').innerText(), /tral/);
+  assert.equal(
+    await page.evaluate(() => document.querySelector('trainmem-calculator').shadowRoot.activeElement.id),
+    'picker-model',
+  );
+});

@@ -1,0 +1,123 @@
+// Broken links, bad texts in fields, sizes that do not divide, an engine that does not come: each says what is wrong,
+// and the last good answer stays.
+import assert from 'node:assert/strict';
+import { headline, openCalculator, origin, pageTest, total } from './chromium.js';
+
+pageTest('a link with unknown parts names each of them and applies the rest', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&frobnicate=3&tp=x&end');
+  const notice = page.getByRole('status').filter({ hasText: 'could not be used' });
+  const text = await notice.innerText();
+  assert.match(text, /2 parts of this link could not be used/);
+  assert.match(text, /frobnicate/);
+  assert.equal(await page.getByLabel('Sequence length', { exact: true }).inputValue(), '2,048');
+  await notice.getByRole('button', { name: 'Dismiss' }).click();
+  assert.equal(await notice.count(), 0);
+});
+
+pageTest('a link that was cut off says so at every length, or opens the same configuration', {}, async page => {
+  const link = 'v=1&model=llama2-7b&gpu=h100-sxm&seq=8192&tp=2&end';
+  await openCalculator(page, link);
+  const whole = await headline(page);
+  for (let length = 1; length < link.length; length += 3) {
+    await page.evaluate(
+      cut => {
+        location.hash = cut;
+      },
+      link.slice(0, length),
+    );
+    await page.waitForTimeout(60);
+    const notices = await page.getByRole('status').filter({ hasText: 'of this link' }).count();
+    assert.ok(notices > 0 || (await headline(page)) === whole, `cut at ${length}: ${link.slice(0, length)}`);
+  }
+});
+
+pageTest('a hostile link shows as text and does nothing', {}, async page => {
+  await openCalculator(page, 'v=1&model=%3Cimg%20src=x%20onerror=alert(1)%3E&__proto__=1&constructor=2&end');
+  assert.match(await page.getByRole('status').first().innerText(), /could not be used/);
+  assert.equal(await page.locator('img').count(), 0);
+  assert.equal(await page.evaluate(() => ({}).polluted), undefined);
+});
+
+pageTest('text that is no number keeps the last good value, with a message at the field', {}, async page => {
+  await openCalculator(page);
+  const field = page.getByLabel('Sequence length', { exact: true });
+  await field.fill('2048');
+  const before = await total(page);
+  await field.fill('2048q');
+  assert.equal(await field.getAttribute('aria-invalid'), 'true');
+  const described = await field.getAttribute('aria-describedby');
+  const message = await page.locator(`[id="${described.split(' ').at(-1)}"]`).innerText();
+  assert.match(message, /"q" is not a known suffix\. Still computing with 2,048/);
+  assert.equal(await total(page), before);
+  await field.fill('4096');
+  assert.equal(await field.getAttribute('aria-invalid'), null);
+  assert.notEqual(await total(page), before);
+});
+
+pageTest('a value out of range names the range', {}, async page => {
+  await openCalculator(page);
+  const field = page.getByLabel('Micro-batch size', { exact: true });
+  await field.fill('0');
+  assert.match(await page.locator('.message').innerText(), /The smallest value is 1/);
+  await field.press('Escape');
+  assert.equal(await field.inputValue(), '1');
+});
+
+pageTest(
+  'sizes that do not divide: the issue stands in a summary and at its field, the last answer stays',
+  {},
+  async page => {
+    await openCalculator(page);
+    const before = await total(page);
+    await page.getByLabel('Tensor parallel', { exact: true }).fill('3');
+    const summary = page.getByRole('status').filter({ hasText: 'cannot be computed' });
+    await summary.waitFor();
+    assert.equal(await total(page), before);
+    assert.equal(await page.getByLabel('Tensor parallel', { exact: true }).getAttribute('aria-invalid'), 'true');
+    await summary.getByRole('button', { name: 'Go to the field' }).first().click();
+    assert.equal(
+      await page
+        .getByLabel('Tensor parallel', { exact: true })
+        .evaluate(element => element.getRootNode().activeElement === element),
+      true,
+    );
+    await page.getByLabel('Tensor parallel', { exact: true }).fill('1');
+    assert.equal(await summary.count(), 0);
+  },
+);
+
+pageTest(
+  'when the engine cannot be loaded the page says so, and tries again on request',
+  { tolerate: /Failed to load resource/ },
+  async page => {
+    let refuse = true;
+    await page.route('**/*.wasm', route => (refuse ? route.abort() : route.continue()));
+    await page.goto(`${origin()}/`);
+    const alert = page.getByRole('alert');
+    assert.match(await alert.innerText(), /could not be loaded/);
+    refuse = false;
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.total').waitFor();
+    assert.equal(await alert.count(), 0);
+  },
+);
+
+pageTest('a damaged engine is a message, not a blank page', {}, async page => {
+  await page.route('**/*.wasm', route =>
+    route.fulfill({ status: 200, contentType: 'application/wasm', body: Buffer.from('\0asm\x01\0\0\0damaged') }),
+  );
+  await page.goto(`${origin()}/`);
+  assert.match(await page.getByRole('alert').innerText(), /could not be loaded/);
+});
+
+pageTest(
+  'without JavaScript the page still says what it is, with exact numbers',
+  { javaScriptEnabled: false },
+  async page => {
+    await page.goto(`${origin()}/`);
+    await page.waitForTimeout(1200);
+    const text = await page.locator('trainmem-calculator').innerText();
+    assert.match(text, /needs JavaScript/);
+    assert.match(text, /Llama 2 7B[\s\S]+GiB/);
+  },
+);

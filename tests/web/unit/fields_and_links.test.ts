@@ -1,0 +1,83 @@
+// Which fields stand where, how the arrow keys step, and how the page's own keys share the fragment.
+
+import type { Field } from '@source/border.js';
+import { fieldLabel, groupFields, step } from '@source/fields.js';
+import { joinLink, splitLink } from '@source/url.js';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+const field = (path: string, type: Field['type'] = 'integer', more: Partial<Field> = {}): Field => ({
+  path,
+  name: path.split('/').at(-1)!,
+  type,
+  minimum: 1,
+  maximum: 1024,
+  ...more,
+});
+const plain = { large: false, small: false };
+
+describe('fields', () => {
+  test('every field appears exactly once, whatever its name', () => {
+    const names = fc.uniqueArray(
+      fc.constantFrom('tensor_parallel', 'precision', 'brand_new', 'lora/rank', 'loss', 'x'),
+    );
+    fc.assert(
+      fc.property(names, fc.constantFrom('model', 'gpu', 'recipe'), (list, section) => {
+        const fields = list.map(name => field(`/${section}/${name}`));
+        const { common, more } = groupFields(fields);
+        const shown = [...common, ...more].flatMap(group => group.fields.map(one => one.path));
+        expect(shown.sort()).toEqual(fields.map(one => one.path).sort());
+      }),
+    );
+  });
+
+  test('have labels that read as words', () => {
+    expect(fieldLabel(field('/recipe/micro_batch_size'))).toBe('Micro-batch size');
+    expect(fieldLabel(field('/model/num_hidden_layers'))).toBe('Num hidden layers');
+    expect(fieldLabel(field('/recipe/lora/rank'))).toBe('Rank');
+  });
+});
+
+describe('an arrow key', () => {
+  test('doubles and halves what is nearly always a power of two', () => {
+    const tensor = field('/recipe/tensor_parallel');
+    expect(step(tensor, 4, 1, plain)).toBe(8);
+    expect(step(tensor, 4, -1, plain)).toBe(2);
+    expect(step(tensor, 1, -1, plain)).toBe(1);
+    expect(step(tensor, 512, 1, { large: true, small: false })).toBe(1024);
+    expect(step(tensor, 4, 1, { large: false, small: true })).toBe(5);
+  });
+
+  test('steps other numbers by one, by ten with Shift', () => {
+    const batch = field('/recipe/micro_batch_size');
+    expect(step(batch, 4, 1, plain)).toBe(5);
+    expect(step(batch, 4, 1, { large: true, small: false })).toBe(14);
+    expect(step(batch, 1, -1, plain)).toBe(1);
+  });
+
+  test('does not gather rounding errors', () => {
+    const dropout = field('/model/attention_dropout', 'number', { minimum: 0, maximum: 1 });
+    expect(step(dropout, 0.1, 1, plain)).toBe(0.11);
+    expect(step(dropout, 0.29, 1, plain)).toBe(0.3);
+  });
+});
+
+describe('the fragment', () => {
+  test('keeps settings of the page apart from the configuration', () => {
+    expect(splitLink('#v=1&model=a&view.units=GB&end')).toEqual({ link: 'v=1&model=a&end', view: { units: 'GB' } });
+    expect(splitLink('v=1&view.units=furlongs&end')).toEqual({ link: 'v=1&end', view: {} });
+    expect(splitLink('')).toEqual({ link: '', view: {} });
+  });
+
+  test('joins what it splits', () => {
+    const part = fc.stringMatching(/^[a-z]{1,8}=[a-z0-9.]{1,8}$/);
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 12 }), fc.constantFrom('GB' as const, 'GiB' as const), (parts, units) => {
+        const link = ['v=1', ...parts, 'end'].join('&');
+        const split = splitLink(`#${joinLink(link, { units })}`);
+        expect(split.link).toBe(link);
+        expect(split.view.units ?? 'GiB').toBe(units);
+      }),
+    );
+  });
+});

@@ -1,0 +1,120 @@
+// The number fields' grammar, held against what a person means by each text.
+
+import { formatNumber, type NumberRules, parseNumber } from '@source/number_grammar.js';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+const value = (text: string, rules?: NumberRules) => {
+  const parsed = parseNumber(text, rules);
+  return parsed.ok ? parsed.value : parsed.message;
+};
+
+describe('a number field understands', () => {
+  test.each([
+    ['0', 0],
+    ['4096', 4096],
+    ['4,096', 4096],
+    ['1 048 576', 1048576],
+    ['1_000', 1000],
+    ["12'345'678", 12345678],
+    ['1e9', 1e9],
+    ['2.5e-4', 0.00025],
+    ['.5', 0.5],
+    ['175B', 175e9],
+    ['6.7 b', 6.7e9],
+    ['8k', 8000],
+    ['1.5M', 1.5e6],
+    ['2T', 2e12],
+    ['4Ki', 4096],
+    ['2 Gi', 2147483648],
+    ['2^12', 4096],
+    ['2**12', 4096],
+    ['2^3^2', 512],
+    ['8*1024', 8192],
+    ['8 × 1024', 8192],
+    ['4096/2', 2048],
+    ['(3+1)*2', 8],
+    ['10 - 2 - 3', 5],
+    ['-5', -5],
+    ['2^-1', 0.5],
+    ['  12  ', 12],
+  ])('%s', (text, expected) => {
+    expect(value(text)).toBe(expected);
+  });
+
+  test('k and M as binary where the field counts tokens', () => {
+    expect(value('4k', { unit: 'tokens' })).toBe(4096);
+    expect(value('128K', { unit: 'tokens' })).toBe(131072);
+    expect(value('1M', { unit: 'tokens' })).toBe(1048576);
+  });
+
+  test('GB and GiB where the field counts bytes', () => {
+    expect(value('80GB', { unit: 'bytes' })).toBe(80e9);
+    expect(value('80 GiB', { unit: 'bytes' })).toBe(85899345920);
+    expect(value('24G', { unit: 'bytes' })).toBe(24e9);
+    expect(value('512', { unit: 'bytes' })).toBe(512);
+  });
+});
+
+describe('a number field refuses, with the reason', () => {
+  test.each([
+    ['', 'A number is missing.'],
+    ['   ', 'A number is missing.'],
+    ['abc', '"abc" is not a number.'],
+    ['12q', '"q" is not a known suffix.'],
+    ['4k5', '"5" is not understood.'],
+    ['(1+2', 'A closing bracket is missing.'],
+    ['1+', 'A number is missing.'],
+    ['1,5', '",5" is not understood.'],
+    ['1e400', 'This is not a finite number.'],
+    ['1/0', 'This is not a finite number.'],
+    ['10^400', 'This is not a finite number.'],
+    ['1'.repeat(65), 'This is too long for a number.'],
+    ['Infinity', '"Infinity" is not a number.'],
+    ['0x10', '"x" is not a known suffix.'],
+  ])('%s', (text, message) => {
+    expect(value(text)).toBe(message);
+  });
+
+  test('fractions and sizes that the field does not hold', () => {
+    expect(value('7/2', { integer: true })).toBe('This must be a whole number: 3 and 4 are near.');
+    expect(value('0', { minimum: 1 })).toBe('The smallest value is 1.');
+    expect(value('70000', { maximum: 65536 })).toBe('The largest value is 65,536.');
+    expect(value('2^60', { integer: true })).toBe('This is too large.');
+  });
+});
+
+describe('for every text and number', () => {
+  test('what a field shows reads back as the same value', () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e15, max: 1e15 }), number => {
+        const same = Object.is(number, -0) ? 0 : number;
+        expect(value(formatNumber(same))).toBe(same);
+      }),
+      { numRuns: 2000 },
+    );
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), number => {
+        expect(value(formatNumber(number))).toBe(number);
+      }),
+    );
+  });
+
+  test('parsing never throws, and gives finite numbers inside the bounds or a sentence', () => {
+    const characters = fc.constantFrom(...'0123456789.,eE+-*/^() kKmMbBgGiT_\'×"<\u00a0');
+    const texts = fc.oneof(
+      fc.string({ maxLength: 80 }),
+      fc.array(characters, { maxLength: 70 }).map(list => list.join('')),
+    );
+    fc.assert(
+      fc.property(texts, text => {
+        const parsed = parseNumber(text, { integer: true, minimum: 0, maximum: 1e6 });
+        if (parsed.ok) {
+          expect(Number.isInteger(parsed.value) && parsed.value >= 0 && parsed.value <= 1e6).toBe(true);
+          expect(Object.is(parsed.value, -0)).toBe(false);
+        } else expect(parsed.message).toMatch(/\.$/);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});

@@ -1,0 +1,203 @@
+// The state and its actions, against a small engine that knows one rule: heads must divide by tensor_parallel.
+
+import type { Answer, Config, Engine, Field, LinkAnswer, Result } from '@source/border.js';
+import { Calculator, type Change } from '@source/state.js';
+import { describe, expect, test } from 'vitest';
+
+const fields: Field[] = [
+  { path: '/recipe/tensor_parallel', name: 'tensor_parallel', type: 'integer', minimum: 1, maximum: 64, default: 1 },
+  {
+    path: '/recipe/sequence_length',
+    name: 'sequence_length',
+    type: 'integer',
+    minimum: 1,
+    maximum: 1e6,
+    default: 4096,
+  },
+  { path: '/recipe/lora/rank', name: 'rank', type: 'integer', minimum: 0, maximum: 1024, default: 0 },
+];
+
+/** Links are "key=value" of the recipe; the presets are named a and b, and b takes 2048 tokens at most. */
+function smallEngine(): Engine & { calls: Config[] } {
+  const calls: Config[] = [];
+  return {
+    calls,
+    version: 'test',
+    presets: {
+      models: [
+        { id: 'a', name: 'A' },
+        { id: 'b', name: 'B' },
+      ],
+      gpus: [{ id: 'g', name: 'G' }],
+      recipes: [{ id: 'r', name: 'R', model: 'b', gpu: 'g' }],
+      fields,
+    },
+    estimate(config): Answer {
+      calls.push(config);
+      const tensor = Number(config.recipe?.tensor_parallel ?? 1);
+      const length = Number(config.recipe?.sequence_length ?? 4096);
+      const issues = [];
+      if (32 % tensor !== 0) {
+        issues.push({
+          code: 'not_divisible',
+          path: '/recipe/tensor_parallel',
+          message: `32 heads, ${tensor}`,
+          hint: '',
+        });
+      }
+      if (config.model?.preset === 'b' && length > 2048) {
+        issues.push({ code: 'out_of_range', path: '/recipe/sequence_length', message: 'too long', hint: '' });
+      }
+      if (issues.length > 0) return { ok: false, issues };
+      return {
+        ok: true,
+        result: {} as Result,
+        config: {
+          model: { preset: config.model?.preset ?? 'a' },
+          gpu: {},
+          recipe: { tensor_parallel: tensor, sequence_length: length, lora: { rank: 0 }, ...config.recipe },
+        },
+        link: JSON.stringify(config),
+      };
+    },
+    readLink(link): LinkAnswer {
+      if (link === 'broken') {
+        const issue = { code: 'unknown_key', path: '/link/foo', message: 'no part "foo"', hint: '' };
+        return { ok: false, issues: [issue], config: { model: { preset: 'b' }, recipe: { sequence_length: 512 } } };
+      }
+      return { ok: true, config: JSON.parse(link), link };
+    },
+  };
+}
+
+function started() {
+  const changes: Change[] = [];
+  const engine = smallEngine();
+  const calculator = new Calculator(change => changes.push(change));
+  calculator.start(engine);
+  calculator.use({ model: { preset: 'a' }, gpu: { preset: 'g' } });
+  changes.length = 0;
+  return { calculator, engine, changes };
+}
+
+describe('a value', () => {
+  test('reaches the engine at once, and stands in the configuration alone', () => {
+    const { calculator, engine, changes } = started();
+    calculator.set('/recipe/tensor_parallel', 8);
+    expect(engine.calls.at(-1)).toEqual({
+      model: { preset: 'a' },
+      gpu: { preset: 'g' },
+      recipe: { tensor_parallel: 8 },
+    });
+    expect(calculator.value('/recipe/tensor_parallel')).toBe(8);
+    expect(calculator.value('/recipe/sequence_length')).toBe(4096);
+    expect([...calculator.state.edited]).toEqual(['/recipe/tensor_parallel']);
+    expect(changes).toEqual(['edit']);
+  });
+
+  test('of a nested object keeps its neighbours', () => {
+    const { calculator } = started();
+    calculator.set('/recipe/lora/rank', 8);
+    calculator.set('/recipe/lora/dropout', 0.1);
+    expect(calculator.state.config.recipe).toEqual({ lora: { rank: 8, dropout: 0.1 } });
+    calculator.reset('/recipe/lora/rank');
+    expect(calculator.state.config.recipe).toEqual({ lora: { dropout: 0.1 } });
+  });
+
+  test('that cannot be computed keeps the last good answer and shows the issue at its field', () => {
+    const { calculator } = started();
+    calculator.set('/recipe/tensor_parallel', 4);
+    const { good } = calculator.state;
+    calculator.set('/recipe/tensor_parallel', 3);
+    expect(calculator.state.good).toBe(good);
+    expect(calculator.issuesAt('/recipe/tensor_parallel')).toHaveLength(1);
+    expect(calculator.value('/recipe/tensor_parallel')).toBe(3);
+    calculator.reset('/recipe/tensor_parallel');
+    expect(calculator.state.issues).toEqual([]);
+  });
+
+  test('that is no number yet is a draft, and changes nothing else', () => {
+    const { calculator, engine, changes } = started();
+    const calls = engine.calls.length;
+    calculator.draft('/recipe/tensor_parallel', '8q', 'no');
+    expect(engine.calls).toHaveLength(calls);
+    expect(calculator.state.drafts.get('/recipe/tensor_parallel')).toEqual({ text: '8q', message: 'no' });
+    calculator.set('/recipe/tensor_parallel', 8);
+    expect(calculator.state.drafts.size).toBe(0);
+    expect(changes).toEqual(['view', 'edit']);
+  });
+});
+
+describe('a preset', () => {
+  test('takes the place of its section and leaves the others', () => {
+    const { calculator, changes } = started();
+    calculator.set('/recipe/tensor_parallel', 2);
+    calculator.set('/model/hidden_size', 64);
+    calculator.choose('model', 'a');
+    expect(calculator.state.config).toEqual({
+      model: { preset: 'a' },
+      gpu: { preset: 'g' },
+      recipe: { tensor_parallel: 2 },
+    });
+    expect(changes).toEqual(['edit', 'edit', 'choice']);
+  });
+
+  test('of a model with fewer positions shortens the sequence and says so', () => {
+    const { calculator } = started();
+    calculator.choose('model', 'b');
+    expect(calculator.state.issues).toEqual([]);
+    expect(calculator.value('/recipe/sequence_length')).toBe(2048);
+    expect(calculator.state.remark?.text).toContain('2,048');
+  });
+
+  test('does not shorten anything when something else is wrong too', () => {
+    const { calculator } = started();
+    calculator.set('/recipe/tensor_parallel', 3);
+    calculator.choose('model', 'b');
+    expect(calculator.state.issues).toHaveLength(2);
+    expect(calculator.state.config.recipe).toEqual({ tensor_parallel: 3 });
+  });
+
+  test('of a recipe written for another model offers that model', () => {
+    const { calculator } = started();
+    calculator.set('/recipe/sequence_length', 1024);
+    calculator.choose('recipe', 'r');
+    expect(calculator.state.config.model).toEqual({ preset: 'a' });
+    expect(calculator.state.remark?.config).toEqual({ model: { preset: 'b' } });
+    calculator.state.config = { ...calculator.state.config, recipe: { sequence_length: 1024 } };
+    calculator.accept();
+    expect(calculator.state.config.model).toEqual({ preset: 'b' });
+    expect(calculator.state.remark).toBeUndefined();
+  });
+});
+
+describe('a link', () => {
+  test('that is broken applies the rest and names the problem', () => {
+    const { calculator } = started();
+    calculator.open('broken');
+    expect(calculator.state.notice).toHaveLength(1);
+    expect(calculator.value('/recipe/sequence_length')).toBe(512);
+    calculator.dismiss();
+    expect(calculator.state.notice).toEqual([]);
+  });
+});
+
+describe('an engine that stops', () => {
+  test('leaves the last good answer, and is asked once more when it is back', async () => {
+    const { calculator, engine, changes } = started();
+    const { good } = calculator.state;
+    const working = engine.estimate;
+    engine.estimate = () => {
+      engine.estimate = working;
+      throw Object.assign(new Error('trap'), { ready: Promise.resolve() });
+    };
+    calculator.set('/recipe/tensor_parallel', 2);
+    expect(calculator.state.good).toBe(good);
+    expect(calculator.state.failure).toBe('trap');
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(calculator.state.failure).toBeUndefined();
+    expect(calculator.state.good).not.toBe(good);
+    expect(changes).toEqual(['edit', 'engine']);
+  });
+});

@@ -1,0 +1,70 @@
+// Puts exact numbers into the page at build time, for readers without JavaScript and for link previews: the default
+// configuration, and some recipes on the model and GPU that it was written for, computed by the engine that the page
+// will load. Also lets the browser fetch that engine while it still reads the page.
+import { dirname } from 'node:path';
+import { loadEngine } from '../wasm_bindings/node_loader.mjs';
+
+const most = 8;
+const gib = bytes => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+const plain = text => text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
+
+function rows(engine) {
+  const { models, gpus, recipes } = JSON.parse(engine.presets());
+  const cases = [
+    { name: 'Full fine-tuning, one GPU, defaults of transformers', model: 'llama2-7b', gpu: 'h100-sxm' },
+    ...recipes.map(({ id, name, model, gpu }) => ({ name, model, gpu, recipe: id })),
+  ];
+  const found = [];
+  for (const { name, model, gpu, recipe } of cases) {
+    if (found.length === most) break;
+    const config = { model: { preset: model }, gpu: { preset: gpu }, ...(recipe && { recipe: { preset: recipe } }) };
+    let answer;
+    try {
+      answer = JSON.parse(engine.estimate(JSON.stringify(config)));
+    } catch {
+      continue; // A trap: the page will say so to those who open this configuration.
+    }
+    if (!answer.ok) continue;
+    const { device, allocated, verdict } = answer.result;
+    const title = list => list.find(({ id }) => id === (list === models ? model : gpu)).name;
+    found.push([
+      `<a href="#${answer.link}">${plain(name)}</a>`,
+      plain(title(models)),
+      plain(title(gpus)),
+      gib(device.expected),
+      allocated.toLocaleString('en'),
+      verdict.fit === 'fits' ? 'fits' : verdict.fit === 'tight' ? 'tight' : 'does not fit',
+    ]);
+  }
+  return found;
+}
+
+function table(found) {
+  const head = ['Recipe', 'Model', 'GPU', 'Needs', 'Allocated at the peak, bytes', ''];
+  const line = (cells, tag) => `<tr>${cells.map(cell => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
+  return `<table>${line(head, 'th')}${found.map(cells => line(cells, 'td')).join('')}</table>`;
+}
+
+export function prerender(engineModule) {
+  return {
+    name: 'prerender',
+    transformIndexHtml: {
+      order: 'post',
+      async handler(html, { bundle, filename }) {
+        if (!bundle || !filename.endsWith('index.html')) return html;
+        const engine = await loadEngine(dirname(engineModule));
+        const wasm = Object.keys(bundle).find(name => name.endsWith('.wasm'));
+        return {
+          html: html.replace('<!-- exact numbers -->', table(rows(engine))),
+          tags: [
+            {
+              tag: 'link',
+              attrs: { rel: 'preload', as: 'fetch', type: 'application/wasm', crossorigin: true, href: `./${wasm}` },
+              injectTo: 'head',
+            },
+          ],
+        };
+      },
+    },
+  };
+}
