@@ -7,6 +7,13 @@ namespace {
 
 bool continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
+/// How many characters at the start stand in JSON as they are.
+std::size_t plain_run(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size() && text[i] >= ' ' && text[i] <= '~' && text[i] != '"' && text[i] != '\\') ++i;
+  return i;
+}
+
 }  // namespace
 
 JsonWriter& JsonWriter::open_object() {
@@ -43,31 +50,35 @@ JsonWriter& JsonWriter::key(std::string_view name) {
 }
 
 JsonWriter& JsonWriter::text(std::string_view value) {
-  constexpr const char* hex = "0123456789abcdef";
   before_value();
   out_ += '"';
-  for (std::size_t i = 0; i < value.size();) {
-    const char c = value[i];
-    const int length = utf8_length(value.substr(i));
-    if (length == 0) {
-      out_ += '?';
-      ++i;
-      continue;
-    }
-    if (c == '"' || c == '\\') {
-      out_ += '\\';
-      out_ += c;
-    } else if (static_cast<unsigned char>(c) < 0x20U) {
-      out_ += "\\u00";
-      out_ += hex[static_cast<unsigned char>(c) >> 4U];
-      out_ += hex[static_cast<unsigned char>(c) & 15U];
-    } else {
-      out_.append(value.substr(i, static_cast<std::size_t>(length)));
-    }
-    i += static_cast<std::size_t>(length);
+  while (!value.empty()) {
+    const std::size_t run = plain_run(value);
+    out_ += value.substr(0, run);
+    value.remove_prefix(run);
+    if (!value.empty()) write_character(value);
   }
   out_ += '"';
   return *this;
+}
+
+void JsonWriter::write_character(std::string_view& rest) {
+  constexpr const char* hex = "0123456789abcdef";
+  const char c = rest[0];
+  const int length = utf8_length(rest);
+  if (length == 0) {
+    out_ += '?';
+  } else if (c == '"' || c == '\\') {
+    out_ += '\\';
+    out_ += c;
+  } else if (length == 1) {
+    out_ += "\\u00";
+    out_ += hex[static_cast<unsigned char>(c) >> 4U];
+    out_ += hex[static_cast<unsigned char>(c) & 15U];
+  } else {
+    out_ += rest.substr(0, static_cast<std::size_t>(length));
+  }
+  rest.remove_prefix(static_cast<std::size_t>(length == 0 ? 1 : length));
 }
 
 JsonWriter& JsonWriter::integer(std::int64_t value) { return raw(std::to_string(value)); }

@@ -25,6 +25,7 @@ class JsonWriter {
 
  private:
   void before_value();
+  void write_character(std::string_view& rest);
 
   std::string out_;
   bool first_ = true;
