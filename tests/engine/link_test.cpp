@@ -79,6 +79,12 @@ TEST_CASE("link: everything wrong is named, and the rest applied") {
   CHECK(parse_link(link).config.recipe.micro_batch_size == 1);
 }
 
+TEST_CASE("link: settings of the page are no part of the configuration") {
+  const ReadConfig read = parse_link("v=1&model=llama2-7b&gpu=h100-sxm&view.units=GB&end");
+  CHECK(read.issues.empty());
+  CHECK(format_link(read.config) == "v=1&model=llama2-7b&gpu=h100-sxm&end");
+}
+
 TEST_CASE("link: a newer version says so") {
   CHECK(issues_of("v=2&model=gpt2&end") == "newer_version /link/v; ");
   CHECK(issues_of("v=0&model=gpt2&end") == "wrong_type /link/v; ");
