@@ -45,16 +45,29 @@ std::string_view Field::name() const {
   return whole.substr(whole.rfind('/') + 1);
 }
 
+namespace {
+
+/// Most fields differ early, so the length of the text is not asked for.
+bool equal(const char* text, std::string_view other) {
+  for (const char c : other) {
+    if (*text == '\0' || *text != c) return false;
+    ++text;
+  }
+  return *text == '\0';
+}
+
+}  // namespace
+
 const Field* find_field_by_path(std::string_view path) {
   for (const Field& field : config_fields()) {
-    if (path == field.path) return &field;
+    if (equal(field.path, path)) return &field;
   }
   return nullptr;
 }
 
 const Field* find_field_by_key(std::string_view key) {
   for (const Field& field : config_fields()) {
-    if (key == field.key) return &field;
+    if (equal(field.key, key)) return &field;
   }
   return nullptr;
 }

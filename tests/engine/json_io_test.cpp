@@ -69,6 +69,8 @@ TEST_CASE("JSON: every kind of wrong input has its code and its path") {
   CHECK(only_issue(with_recipe(R"("tensor_paralel":2)")) == "unknown_key /recipe/tensor_paralel");
   CHECK(only_issue(with_recipe(R"("lora":{"rnk":2})")) == "unknown_key /recipe/lora/rnk");
   CHECK(only_issue(with_recipe(R"("a/b~c":2)")) == "unknown_key /recipe/a~1b~0c");
+  CHECK(only_issue(with_recipe(R"("rank\u0000":2)")) == "unknown_key /recipe/rank?");
+  CHECK(only_issue(with_recipe(R"("tensor_parallel\u0000":2)")) == "unknown_key /recipe/tensor_parallel?");
   CHECK(only_issue(with_recipe(R"("__proto__":{})")) == "unknown_key /recipe/__proto__");
   CHECK(only_issue(with_recipe(R"("tensor_parallel":1,"tensor_parallel":2)")) ==
         "duplicate_key /recipe/tensor_parallel");
