@@ -56,12 +56,6 @@ void accumulate(const Tensor& leaf, Tensor gradient) {
   if (body->gradient_hook) body->gradient_hook(leaf);
 }
 
-/// One task of the engine: a node and the gradients that have arrived for it.
-struct Task {
-  Ref<Node> node;
-  std::vector<Tensor> gradients;
-};
-
 /// Adds a gradient that arrives where another one waits: torch/csrc/autograd/input_buffer.cpp, accumulate().
 void arrive(Tensor& waiting, Tensor gradient) {
   if (!waiting.defined()) {
@@ -81,41 +75,43 @@ Tensor fit_to(Tensor gradient, const Node::Result& wanted) {
 class Engine {
  public:
   void run(const Ref<Node>& root, std::int32_t input, Tensor gradient) {
-    count(root);
-    Task first{root, std::vector<Tensor>(root->results.size())};
-    first.gradients[static_cast<std::size_t>(input)] = std::move(gradient);
-    push(std::move(first));
+    count(root.get());
+    root->gradients.resize(root->results.size());
+    root->gradients[static_cast<std::size_t>(input)] = std::move(gradient);
+    push(root);
     while (!ready_.empty()) {
       std::pop_heap(ready_.begin(), ready_.end(), later);
-      Task task = std::move(ready_.back());
+      const Ref<Node> node = std::move(ready_.back());
       ready_.pop_back();
-      repeat_layer(*task.node);
-      evaluate(std::move(task));
+      repeat_layer(*node);
+      evaluate(*node);
     }
     repeat_.reset();
   }
 
  private:
-  static bool later(const Task& a, const Task& b) { return a.node->sequence < b.node->sequence; }
+  static bool later(const Ref<Node>& a, const Ref<Node>& b) { return a->sequence < b->sequence; }
 
-  void push(Task task) {
-    ready_.push_back(std::move(task));
+  void push(Ref<Node> node) {
+    ready_.push_back(std::move(node));
     std::push_heap(ready_.begin(), ready_.end(), later);
   }
 
-  void count(const Ref<Node>& root) {
-    std::vector<Node*> stack{root.get()};
-    std::vector<Node*> seen{root.get()};
+  /// Counts for every node how many gradients will arrive.
+  static void count(Node* root) {
+    static thread_local std::uint64_t visits = 0;
+    const std::uint64_t visit = ++visits;
+    std::vector<Node*> stack{root};
     root->waiting = 0;
-    root->visited = ++visit_;
+    root->visited = visit;
     while (!stack.empty()) {
-      Node* node = stack.back();
+      const Node* node = stack.back();
       stack.pop_back();
-      for (const Edge& edge : node->next) {
-        Node* next = edge.node.get();
+      for (std::size_t i = 0; i < node->next.size(); ++i) {
+        Node* next = node->next[i].node.get();
         if (next == nullptr) continue;
-        if (next->visited != visit_) {
-          next->visited = visit_;
+        if (next->visited != visit) {
+          next->visited = visit;
           next->waiting = 0;
           stack.push_back(next);
         }
@@ -137,61 +133,49 @@ class Engine {
     }
   }
 
-  void evaluate(Task task) {
+  void evaluate(Node& node) {
     Run& active = active_run();
-    Node& node = *task.node;
-    for (std::size_t i = 0; i < task.gradients.size(); ++i)
-      if (task.gradients[i].defined()) task.gradients[i] = fit_to(std::move(task.gradients[i]), node.results[i]);
+    Few<Tensor, 1> gradients = std::move(node.gradients);
+    node.gradients.clear();
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (gradients[i].defined()) gradients[i] = fit_to(std::move(gradients[i]), node.results[i]);
     if (node.leaf.defined()) {
-      accumulate(node.leaf, std::move(task.gradients[0]));
+      accumulate(node.leaf, std::move(gradients[0]));
       return;
     }
-    std::vector<Tensor> results(node.next.size());
+    Few<Tensor, 3> results;
+    results.resize(node.next.size());
     {
       const Set<std::uint32_t> place(active.place, node.place);
       const Set<std::int32_t> layer(active.layer, node.layer);
       const Set<Component> component(active.component, node.component);
       active.mark_place();
       if (node.before) node.before();
-      Backward backward(node, task.gradients, results);
+      Backward backward(node, gradients, results);
       node.backward(backward);
-      for (std::size_t i = 0; i < results.size(); ++i)
-        if (results[i].defined() && node.next[i].node)
-          results[i] = fit_to(std::move(results[i]),
-                              node.next[i].node->results[static_cast<std::size_t>(node.next[i].input)]);
-      task.gradients.clear();
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const Edge& edge = node.next[i];
+        if (results[i].defined() && edge.node)
+          results[i] = fit_to(std::move(results[i]), edge.node->results[static_cast<std::size_t>(edge.input)]);
+      }
+      gradients.clear();
       node.kept.clear();
     }
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const Edge& edge = node.next[i];
-      if (!edge.node) continue;
-      deliver(edge, std::move(results[i]));
-    }
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (node.next[i].node) deliver(node.next[i], std::move(results[i]));
   }
 
   void deliver(const Edge& edge, Tensor gradient) {
-    Node* next = edge.node.get();
-    const auto found = std::find_if(waiting_.begin(), waiting_.end(),
-                                    [next](const Task& task) { return task.node.get() == next; });
-    Task* task = found == waiting_.end() ? nullptr : &*found;
-    if (task == nullptr) {
-      waiting_.push_back({edge.node, std::vector<Tensor>(next->results.size())});
-      task = &waiting_.back();
-    }
-    if (gradient.defined()) arrive(task->gradients[static_cast<std::size_t>(edge.input)], std::move(gradient));
-    if (--next->waiting > 0) return;
-    Task done = std::move(*task);
-    if (task != &waiting_.back()) *task = std::move(waiting_.back());
-    waiting_.pop_back();
-    push(std::move(done));
+    Node& next = *edge.node;
+    next.gradients.resize(next.results.size());
+    if (gradient.defined()) arrive(next.gradients[static_cast<std::size_t>(edge.input)], std::move(gradient));
+    if (--next.waiting == 0) push(edge.node);
   }
 
-  std::vector<Task> ready_;
-  std::vector<Task> waiting_;
+  std::vector<Ref<Node>> ready_;
   std::unique_ptr<Repeat> repeat_;
   std::int32_t layer_ = active_run().layer;
   std::int32_t group_ = active_run().group_of(layer_);
-  static inline thread_local std::uint64_t visit_ = 0;
 };
 
 }  // namespace
@@ -203,7 +187,6 @@ Ref<Node> begin_node(const Rule& rule, std::initializer_list<const Tensor*> argu
   for (const Tensor* argument : arguments) wanted = wanted || (argument != nullptr && argument->requires_grad());
   if (!wanted) return {};
   Ref<Node> node = new_node(rule);
-  node->next.reserve(arguments.size());
   for (const Tensor* argument : arguments) node->next.push_back(argument == nullptr ? Edge{} : edge_to(*argument));
   return node;
 }
@@ -228,7 +211,7 @@ void keep(const Ref<Node>& node, const Tensor& tensor) {
     return;
   }
   note_kept(tensor, *node->rule);
-  node->kept.emplace_back(detach(tensor));
+  node->kept.push_back(Kept(detach(tensor)));
 }
 
 void finish_node(const Ref<Node>& node, const Tensor& result) {

@@ -9,6 +9,8 @@
 #include <functional>
 #include <vector>
 
+#include "engine/tensor/few.h"
+#include "engine/tensor/pool.h"
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {
@@ -47,7 +49,7 @@ struct Edge {
 /// One node's backward in progress.
 class Backward {
  public:
-  Backward(Node& node, std::vector<Tensor>& gradients, std::vector<Tensor>& results)
+  Backward(Node& node, Few<Tensor, 1>& gradients, Few<Tensor, 3>& results)
       : node_(node), gradients_(gradients), results_(results) {}
   /// Gradient of the operation's n-th result; undefined if none arrived.
   const Tensor& gradient(int n = 0) const { return gradients_[static_cast<std::size_t>(n)]; }
@@ -61,13 +63,12 @@ class Backward {
 
  private:
   Node& node_;
-  std::vector<Tensor>& gradients_;
-  std::vector<Tensor>& results_;
+  Few<Tensor, 1>& gradients_;
+  Few<Tensor, 3>& results_;
 };
 
-class Node {
+class Node : public Pooled<Node> {
  public:
-  using Function = std::function<void(Backward&)>;
   struct Result {
     Shape shape;
     DType dtype = DType::float32;
@@ -76,15 +77,16 @@ class Node {
   std::int32_t references = 0;
   const Rule* rule = nullptr;
   std::uint64_t sequence = 0;
-  std::vector<Edge> next;
-  std::vector<Kept> kept;
-  std::vector<Result> results;  ///< of the forward operation: what arriving gradients must look like
-  Function backward;
+  Few<Edge, 3> next;
+  Few<Kept, 3> kept;
+  Few<Result, 1> results;  ///< of the forward operation: what arriving gradients must look like
+  InPlaceFunction<Backward, 264> backward;
   std::function<void()> before;  ///< runs before the node's backward, when its gradients are there
   Tensor leaf;  ///< accumulation nodes: the leaf whose .grad they fill
   std::uint32_t place = 0;
   std::int32_t layer = -1;
   Component component = Component::activations;
+  Few<Tensor, 1> gradients;   ///< used by the engine: those that have arrived
   std::int32_t waiting = 0;   ///< used by the engine: gradients still to come
   std::uint64_t visited = 0;  ///< used by the engine: the last run that saw this node
 

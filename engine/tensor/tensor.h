@@ -15,6 +15,7 @@
 #include "engine/dtype.h"
 #include "engine/result.h"
 #include "engine/tape.h"
+#include "engine/tensor/pool.h"
 #include "engine/tensor/size.h"
 
 namespace trainmem {
@@ -76,7 +77,7 @@ class Shape {
 
 using Strides = std::array<std::int64_t, max_rank>;
 
-struct Storage {
+struct Storage : Pooled<Storage> {
   std::int32_t references = 0;
   std::int32_t id = -1;  ///< index into the tape's storages; -1: takes no memory of this device
   Run* run = nullptr;
@@ -108,7 +109,7 @@ class Tensor {
   Ref<TensorBody> body_;
 };
 
-struct TensorBody {
+struct TensorBody : Pooled<TensorBody> {
   std::int32_t references = 0;
   Shape shape;
   Strides strides{};
