@@ -13,4 +13,7 @@ void report_not_modelled(const Config& config, Issues& issues);
 /// The same for framework megatron, whose forward is its own (blocks/megatron).
 void report_not_modelled_megatron(const Config& config, Issues& issues);
 
+/// The same for every framework but Megatron.
+void report_not_modelled_torch(const Config& config, Issues& issues);
+
 }  // namespace trainmem

@@ -11,6 +11,17 @@ namespace {
 constexpr Rule labels_rule{"labels", "shifted labels: the backward of the loss needs them",
                            "transformers loss/loss_utils.py: ForCausalLMLoss"};
 
+/// Models before transformers 4.46: an fp32 copy of the logits and a contiguous copy without the last position, both
+/// alive until the forward returns. models/llama/modeling_llama.py of that time.
+Tensor legacy_loss(Tensor logits, const Tensor& labels, Tensor& fp32_logits) {
+  fp32_logits = to(std::move(logits), DType::float32, "fp32 logits");
+  const Size batch = labels.size(0);
+  const Size shorter = labels.size(1) - Size(1);
+  const Tensor shifted = contiguous(slice(fp32_logits, 1, 0, shorter), "shifted logits");
+  const Tensor targets = allocate({batch, shorter}, DType::int64, {&labels_rule});
+  return cross_entropy(view(shifted, {batch * shorter, shifted.size(-1)}), targets);
+}
+
 /// loss/loss_utils.py: ForCausalLMLoss.
 Tensor causal_loss(Tensor logits, const Tensor& labels) {
   logits = to(std::move(logits), DType::float32, "fp32 logits");
@@ -145,7 +156,9 @@ Tensor CausalModel::forward(const Tensor& ids) {
 
 Tensor CausalModel::loss(const Tensor& logits, const Tensor& labels) {
   const Place place("loss", Component::logits_and_loss);
-  Tensor result = causal_loss(logits, labels);
+  Tensor fp32_logits;
+  Tensor result =
+      recipe_.loss == Loss::legacy ? legacy_loss(logits, labels, fp32_logits) : causal_loss(logits, labels);
   hidden_.reset();
   if (wrapper_ != nullptr) {
     if (embedding_group_ == head_group_) wrapper_->add_output(head_group_, result);
