@@ -6,16 +6,11 @@ namespace trainmem {
 
 const char* name(FieldType type) {
   switch (type) {
-    case FieldType::integer:
-      return "integer";
-    case FieldType::number:
-      return "number";
-    case FieldType::boolean:
-      return "boolean";
-    case FieldType::enumeration:
-      return "enumeration";
-    case FieldType::text:
-      return "text";
+    case FieldType::integer: return "integer";
+    case FieldType::number: return "number";
+    case FieldType::boolean: return "boolean";
+    case FieldType::enumeration: return "enumeration";
+    case FieldType::text: return "text";
   }
   return "text";
 }
@@ -76,16 +71,11 @@ bool same(const Field& field, const Config& a, const Config& b) {
   const Member left = field.in(a);
   const Member right = field.in(b);
   switch (left.type()) {
-    case FieldType::integer:
-      return left.integer() == right.integer();
-    case FieldType::number:
-      return left.number() == right.number();
-    case FieldType::boolean:
-      return left.boolean() == right.boolean();
-    case FieldType::enumeration:
-      return left.choice() == right.choice();
-    case FieldType::text:
-      return left.text() == right.text();
+    case FieldType::integer: return left.integer() == right.integer();
+    case FieldType::number: return left.number() == right.number();
+    case FieldType::boolean: return left.boolean() == right.boolean();
+    case FieldType::enumeration: return left.choice() == right.choice();
+    case FieldType::text: return left.text() == right.text();
   }
   return false;
 }
@@ -94,21 +84,11 @@ void copy(const Field& field, const Config& from, Config& to) {
   const Member source = field.in(from);
   const Member target = field.in(to);
   switch (source.type()) {
-    case FieldType::integer:
-      target.integer() = source.integer();
-      break;
-    case FieldType::number:
-      target.number() = source.number();
-      break;
-    case FieldType::boolean:
-      target.boolean() = source.boolean();
-      break;
-    case FieldType::enumeration:
-      target.choose(source.choice());
-      break;
-    case FieldType::text:
-      target.text() = source.text();
-      break;
+    case FieldType::integer: target.integer() = source.integer(); break;
+    case FieldType::number: target.number() = source.number(); break;
+    case FieldType::boolean: target.boolean() = source.boolean(); break;
+    case FieldType::enumeration: target.choose(source.choice()); break;
+    case FieldType::text: target.text() = source.text(); break;
   }
 }
 
@@ -125,14 +105,10 @@ std::string allowed_values(const Field& field) {
   switch (member.type()) {
     case FieldType::integer:
       return "a whole number from " + number_text(field.minimum) + " to " + number_text(field.maximum);
-    case FieldType::number:
-      return "a number from " + number_text(field.minimum) + " to " + number_text(field.maximum);
-    case FieldType::boolean:
-      return "true or false";
-    case FieldType::text:
-      return "a text of at most " + number_text(field.maximum) + " characters";
-    case FieldType::enumeration:
-      break;
+    case FieldType::number: return "a number from " + number_text(field.minimum) + " to " + number_text(field.maximum);
+    case FieldType::boolean: return "true or false";
+    case FieldType::text: return "a text of at most " + number_text(field.maximum) + " characters";
+    case FieldType::enumeration: break;
   }
   std::string list = "one of: ";
   bool first = true;

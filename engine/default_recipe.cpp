@@ -8,9 +8,8 @@ Recipe default_recipe(Framework framework) {
   recipe.framework = framework;
   switch (framework) {
     case Framework::pytorch:
-    case Framework::transformers:
-      break;                     // config.h holds these
-    case Framework::torchtitan:  // fp32 shards, bf16 compute, fp32 reduction; AdamW(fused=True)
+    case Framework::transformers: break;  // config.h holds these
+    case Framework::torchtitan:           // fp32 shards, bf16 compute, fp32 reduction; AdamW(fused=True)
       recipe.precision = Precision::fsdp_bf16;
       recipe.data_parallel = DataParallel::fsdp;
       recipe.optimizer_implementation = OptimizerImplementation::fused;

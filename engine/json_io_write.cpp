@@ -11,21 +11,11 @@ namespace {
 void write_value(const Field& field, const Config& config, JsonWriter& out) {
   const Member member = field.in(config);
   switch (member.type()) {
-    case FieldType::integer:
-      out.integer(member.integer());
-      break;
-    case FieldType::number:
-      out.number(member.number());
-      break;
-    case FieldType::boolean:
-      out.boolean(member.boolean());
-      break;
-    case FieldType::enumeration:
-      out.text(member.word());
-      break;
-    case FieldType::text:
-      out.text(member.text());
-      break;
+    case FieldType::integer: out.integer(member.integer()); break;
+    case FieldType::number: out.number(member.number()); break;
+    case FieldType::boolean: out.boolean(member.boolean()); break;
+    case FieldType::enumeration: out.text(member.word()); break;
+    case FieldType::text: out.text(member.text()); break;
   }
 }
 

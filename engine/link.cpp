@@ -271,7 +271,7 @@ ReadConfig parse_link(std::string_view link) {
     if (part.key == "v" || part.key == "model" || part.key == "gpu" || part.key == "recipe") continue;
     if (part.key == "end" && !part.has_value && i + 1 == parts.size()) continue;
     if (part.key.compare(0, 5, "view.") == 0) continue;  // settings of the page, such as its units
-    if (find(parts, part.key) != &part) continue;  // a duplicate: the first one counts, and is reported
+    if (find(parts, part.key) != &part) continue;        // a duplicate: the first one counts, and is reported
     const Field* field = find_field_by_key(part.key);
     if (field == nullptr) {
       report_unknown(part, out.issues);
