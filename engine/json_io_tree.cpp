@@ -162,8 +162,10 @@ JsonText parse_json(std::string_view text) {
   JsonText out;
   TreeBuilder builder(text, out);
   // The parser alone: json::sax_parse would bring readers of five binary formats with it.
-  auto input = nlohmann::detail::input_adapter(text.data(), text.data() + text.size());
-  nlohmann::detail::parser<nlohmann::json, decltype(input)>(std::move(input)).sax_parse(&builder);
+  using Input = decltype(nlohmann::detail::input_adapter(text.data(), text.data()));
+  nlohmann::detail::parser<nlohmann::json, Input>(
+      nlohmann::detail::input_adapter(text.data(), text.data() + text.size()))
+      .sax_parse(&builder);
   return out;
 }
 

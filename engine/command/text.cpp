@@ -1,5 +1,6 @@
 #include "engine/command/text.h"
 
+#include <cmath>
 #include <cstdio>
 
 namespace trainmem {
@@ -35,7 +36,7 @@ std::string fit(const std::string& text, std::size_t width) {
 std::string bar(Bytes part, Bytes whole, int width) {
   if (part <= 0 || whole <= 0) return "";
   const double share = static_cast<double>(part) / static_cast<double>(whole);
-  return std::string(static_cast<std::size_t>(share * width + 0.5), '#');
+  return std::string(static_cast<std::size_t>(std::lround(share * width)), '#');
 }
 
 std::string wrapped(const std::string& text, std::size_t width) {
