@@ -1,0 +1,100 @@
+// The forwards of all presets: their weights against the list of parameters, and one layer that stands for several
+// against all of them.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "engine/blocks/transformers/model.h"
+#include "engine/json_io.h"
+#include "engine/parameters.h"
+#include "engine/presets.h"
+#include "engine/step.h"
+#include "engine/tape_fold.h"
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+namespace {
+
+Model model_of(std::string_view preset) {
+  return read_config("{\"model\": \"" + std::string(preset) + "\"}").config.model;
+}
+
+bool has_forward(const Model& model) {
+  if (model.experts.num_experts > 0 || model.latent_attention.kv_lora_rank > 0) return false;
+  Recording recording;
+  Run run(recording);
+  const ActivateRun active(run);
+  return transformers::make_architecture(model, DType::bfloat16) != nullptr;
+}
+
+/// Elements of each weight: a list of parameters may write a tensor transposed, or its heads apart.
+using Sizes = std::vector<std::int64_t>;
+
+Sizes weights_of_forward(const Model& model) {
+  Recording recording;
+  Run run(recording);
+  const ActivateRun active(run);
+  const transformers::CausalModel forward(transformers::make_architecture(model, DType::bfloat16),
+                                          transformers::layer_slots(model, false), Recipe{}, nullptr);
+  Sizes sizes;
+  for (const Tensor& parameter : run.parameters) sizes.push_back(parameter.elements().value());
+  return sizes;
+}
+
+/// One preset of each model_type that has a forward.
+std::vector<std::string_view> one_of_each_family() {
+  std::vector<std::string_view> ids;
+  std::vector<std::string> seen;
+  for (const PresetText& preset : model_presets()) {
+    const Model model = model_of(preset.id);
+    if (!has_forward(model) || std::find(seen.begin(), seen.end(), model.model_type) != seen.end()) continue;
+    seen.push_back(model.model_type);
+    ids.push_back(preset.id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("forwards: a model registers the weights of its parameter list, in that order") {
+  int models = 0;
+  for (const PresetText& preset : model_presets()) {
+    const Model model = model_of(preset.id);
+    if (!has_forward(model) || model.model_type == "megatron-gpt") continue;  // listed as Megatron registers it
+    CAPTURE(preset.id);
+    ++models;
+    Sizes expected;
+    for (const ParameterTensor& tensor : parameters(model))
+      if (tensor.tied_to == nullptr) expected.push_back(tensor.elements());
+    CHECK(weights_of_forward(model) == expected);
+  }
+  CHECK(models >= 90);
+}
+
+TEST_CASE("forwards: a layer that stands for several gives the peaks of all of them") {
+  for (const std::string_view id : one_of_each_family()) {
+    Config config;
+    config.model = model_of(id);
+    config.model.num_hidden_layers = 14;
+    config.recipe.micro_batch_size = 2;
+    config.recipe.sequence_length = 256;
+    for (const Precision precision : {Precision::bf16, Precision::bf16_autocast}) {
+      for (const AttentionKernel attention : {AttentionKernel::sdpa, AttentionKernel::eager}) {
+        for (const Recomputation recomputation : {Recomputation::none, Recomputation::full}) {
+          CAPTURE(id, static_cast<int>(precision), static_cast<int>(attention), static_cast<int>(recomputation));
+          config.recipe.precision = precision;
+          config.recipe.attention = attention;
+          config.recipe.recomputation = recomputation;
+          const auto folded = fold(run_training(config, {.steps = 2, .fold = true}));
+          const auto full = fold(run_training(config, {.steps = 2, .fold = false}));
+          REQUIRE(folded.size() == full.size());
+          for (std::size_t i = 0; i < full.size(); ++i) {
+            CHECK(folded[i].peak.total == full[i].peak.total);
+            CHECK(folded[i].end.total == full[i].end.total);
+          }
+        }
+      }
+    }
+  }
+}
