@@ -34,7 +34,9 @@ std::string percent(double fraction) {
 }  // namespace
 
 TEST_CASE("recorded steps: every phase's peak and end within 0.5 % on one GPU") {
-  const std::string family = GENERATE("gpt2", "llama", "mistral", "qwen2", "gemma", "gpt_neox", "opt", "phi");
+  const std::string family =
+      GENERATE("gpt2", "llama", "mistral", "qwen2", "gemma", "gemma2", "gemma3_text", "phi3", "olmo", "olmo2", "cohere",
+               "stablelm", "gpt_neox", "opt", "phi", "gptj", "bloom", "mpt");
   const std::vector<TraceCase> cases = read_trace_file(folder + "transformers_" + family + ".json");
   REQUIRE_FALSE(cases.empty());
   for (const TraceCase& trace : cases) {

@@ -106,10 +106,9 @@ LlamaForm palm() {
   return result;
 }
 
-const LlamaForm forms[] = {form("llama"), form("mistral"), form("qwen2"), form("qwen3"), form("smollm3"),
-                           gemma(),       gemma2(),        gemma3(),      granite(),     phi3(),
-                           olmo(),        olmo2(),         olmo3(),       cohere(),      stablelm(),
-                           starcoder2(),  nemotron(),    palm()};
+const LlamaForm forms[] = {form("llama"), form("mistral"), form("qwen2"), form("qwen3"), form("smollm3"), gemma(),
+                           gemma2(),      gemma3(),        granite(),     phi3(),        olmo(),          olmo2(),
+                           olmo3(),       cohere(),        stablelm(),    starcoder2(),  nemotron(),      palm()};
 
 }  // namespace
 

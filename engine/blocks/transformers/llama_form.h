@@ -12,11 +12,11 @@ struct LlamaForm {
   /// How RoPE turns query and key: all channels; in fp32; in fp32 with neighbouring channels as pairs; only the
   /// first channels, joined at once or after both are turned.
   enum class Turning { whole, fp32_tables, cohere, phi3, stablelm, nemotron } turning = Turning::whole;
-  bool two_rotaries = false;     ///< sliding layers have tables of their own
-  bool fused_linears = false;    ///< query, key and value are one linear layer, gate and up another
-  bool scaled_embedding = false; ///< times a buffer
-  bool multipliers = false;      ///< embedding and residuals times numbers
-  bool scaled_logits = false;    ///< times a number
+  bool two_rotaries = false;      ///< sliding layers have tables of their own
+  bool fused_linears = false;     ///< query, key and value are one linear layer, gate and up another
+  bool scaled_embedding = false;  ///< times a buffer
+  bool multipliers = false;       ///< embedding and residuals times numbers
+  bool scaled_logits = false;     ///< times a number
 };
 
 /// The form of a model_type; null if it is not of Llama's kind.

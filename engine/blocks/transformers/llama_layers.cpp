@@ -102,8 +102,7 @@ namespace {
 
 struct Parts {
   Tensor turning, rest;
-  Parts(const Tensor& x, const Size& width)
-      : turning(slice(x, -1, 0, width)), rest(slice(x, -1, width, x.size(-1))) {}
+  Parts(const Tensor& x, const Size& width) : turning(slice(x, -1, 0, width)), rest(slice(x, -1, width, x.size(-1))) {}
   Tensor joined(const Tensor& turned, const char* role) const { return concatenate({turned, rest}, -1, role); }
 };
 

@@ -16,8 +16,8 @@ class SelfAttention {
 
  private:
   struct QueryKeyValue {
-    Tensor q, k, v;  ///< (b, heads, s, d)
-    Tensor together; ///< Phi-3: what they are parts of
+    Tensor q, k, v;   ///< (b, heads, s, d)
+    Tensor together;  ///< Phi-3: what they are parts of
   };
   QueryKeyValue project(const Tensor& hidden) const;
   QueryKeyValue project_together(const Tensor& hidden) const;

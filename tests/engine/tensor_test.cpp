@@ -1,0 +1,145 @@
+// Rules of single operations: what they allocate and what autograd keeps, reasoned from PyTorch's source.
+#include "engine/blocks/transformers/parts.h"
+#include "engine/tensor/ops.h"
+#include "engine/tensor/run.h"
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+namespace {
+
+constexpr Rule test_rule{"test", "a tensor of the test", "test"};
+
+/// A run with the bytes that are alive on its tape.
+struct Bench {
+  Recording recording;
+  Run run{recording};
+  ActivateRun active{run};
+
+  Bytes alive() const {
+    Bytes sum = 0;
+    for (const std::int32_t event : recording.events) {
+      const StorageRecord& storage = recording.storages[static_cast<std::size_t>((event > 0 ? event : -event) - 1)];
+      sum += event > 0 ? storage.bytes : -storage.bytes;
+    }
+    return sum;
+  }
+  /// Sum of all storages of that role, whether alive or not.
+  Bytes bytes_of(const std::string& role) const {
+    Bytes sum = 0;
+    for (const StorageRecord& storage : recording.storages)
+      if (storage.role != nullptr && role == storage.role) sum += storage.bytes;
+    return sum;
+  }
+};
+
+Tensor leaf(const Shape& shape, DType dtype) {
+  Tensor tensor = allocate(shape, dtype, {&test_rule});
+  tensor->requires_grad = true;
+  return tensor;
+}
+
+}  // namespace
+
+TEST_CASE("tensor: a boolean mask becomes an additive one of the query's format, kept by efficient attention") {
+  Bench bench;
+  // b = 2, a = 4, s = 32, d = 16
+  const Tensor q = leaf({2, 4, 32, 16}, DType::bfloat16);
+  const Tensor k = leaf({2, 4, 32, 16}, DType::bfloat16);
+  const Tensor v = leaf({2, 4, 32, 16}, DType::bfloat16);
+  const Tensor mask = expand(allocate({1, 1, 32, 32}, DType::boolean, {&test_rule}), {2, 1, 32, 32});
+  ScaledDotProduct call;
+  call.mask = mask;
+  call.causal = false;
+  const Bytes before = bench.alive();
+  const Tensor out = scaled_dot_product_attention(q, k, v, call);
+  // Output 2*4*32*16*2, log-sum-exp 2*4*32*4, mask 2*32*32*2, seed and offset 8 each.
+  CHECK(bench.alive() - before == 8192 + 1024 + 4096 + 16);
+  CHECK(bench.bytes_of("additive mask") == 4096);
+}
+
+TEST_CASE("tensor: rows of a mask that do not start at multiples of 16 elements are padded") {
+  Bench bench;
+  const Tensor q = leaf({1, 2, 20, 16}, DType::bfloat16);
+  const Tensor mask = allocate({1, 1, 20, 20}, DType::boolean, {&test_rule});
+  ScaledDotProduct call;
+  call.mask = mask;
+  call.causal = false;
+  const Bytes before = bench.alive();
+  const Tensor out = scaled_dot_product_attention(q, q, q, call);
+  CHECK(bench.bytes_of("additive mask") == 20 * 20 * 2);
+  CHECK(bench.bytes_of("padded mask") == 20 * 32 * 2);
+  // The mask before padding is gone; log-sum-exp is padded to 32 rows.
+  CHECK(bench.alive() - before == 2 * 20 * 16 * 2 + 2 * 32 * 4 + 20 * 32 * 2 + 16);
+}
+
+TEST_CASE("tensor: cat takes the widest format, and under autocast casts its parts to it first") {
+  Bench bench;
+  const Tensor wide = leaf({8, 4}, DType::float32);
+  const Tensor narrow = leaf({8, 12}, DType::bfloat16);
+  CHECK(concatenate({wide, narrow}, -1).dtype() == DType::float32);
+  const std::size_t storages = bench.recording.storages.size();
+  CHECK(storages == 3);
+  {
+    const AutocastScope autocast({true, DType::bfloat16});
+    concatenate({wide, narrow}, -1);
+  }
+  REQUIRE(bench.recording.storages.size() == storages + 2);
+  CHECK(bench.recording.storages[storages].bytes == 8 * 12 * 4);
+  CHECK(bench.recording.storages[storages + 1].bytes == 8 * 16 * 4);
+}
+
+TEST_CASE("tensor: what a norm written out keeps") {
+  using Form = transformers::NormLayer::Form;
+  constexpr Bytes T = 6;
+  constexpr Bytes h = 10;
+  struct Expected {
+    Form form;
+    Bytes kept;
+  };
+  // T * h of four bytes: the fp32 copy, its product with 1/rms, …; T * 4: 1/rms; the result itself, T * h * 2, comes
+  // on top.
+  const Expected expected[] = {
+      {Form::llama, T * h * 4 + T * 4 + T * h * 2},   // fp32 copy, 1/rms, cast product
+      {Form::olmo2, T * h * 4 * 2 + T * 4},           // fp32 copy, 1/rms, fp32 product
+      {Form::gemma, T * h * 4 * 2 + T * 4 + h * 4},   // and 1 + weight
+      {Form::cohere, T * h * 4 * 3 + T * 4 + h * 4},  // x - mean twice, product, fp32 weight
+      {Form::olmo, T * h * 4 + T * 4 * 2},            // fp32 copy, mean, 1/std: no weight
+      {Form::nemotron, T * 4 * 2 + h * 2},            // mean, 1/std, weight + 1
+  };
+  for (const Expected& one : expected) {
+    Bench bench;
+    const bool weight = one.form != Form::olmo;
+    const bool bias = one.form == Form::nemotron;
+    const transformers::NormLayer norm(one.form, {h}, weight, bias, DType::bfloat16);
+    const Tensor x = leaf({1, T, h}, DType::bfloat16);
+    const Bytes before = bench.alive();
+    const Tensor result = norm(x);
+    CAPTURE(static_cast<int>(one.form));
+    CHECK(result.dtype() == DType::bfloat16);
+    CHECK(bench.alive() - before == one.kept + T * h * 2);
+  }
+}
+
+TEST_CASE("tensor: rotary embedding keeps its tables only, whatever format it turns in") {
+  using transformers::apply_rotary;
+  using transformers::apply_rotary_fp32;
+  using transformers::apply_rotary_interleaved;
+  const auto kept = [](auto turn, DType table) {
+    Bench bench;
+    Tensor q = leaf({1, 4, 8, 16}, DType::bfloat16);
+    Tensor k = leaf({1, 2, 8, 16}, DType::bfloat16);
+    const Tensor cos = allocate({1, 8, 16}, table, {&test_rule});
+    const Tensor sin = allocate({1, 8, 16}, table, {&test_rule});
+    const Tensor given_q = q;
+    const Tensor given_k = k;
+    const Bytes before = bench.alive();
+    turn(q, k, cos, sin);
+    CHECK(q.dtype() == DType::bfloat16);
+    return bench.alive() - before;
+  };
+  const Bytes turned = (4 + 2) * 8 * 16 * 2;
+  CHECK(kept(apply_rotary, DType::bfloat16) == turned);
+  CHECK(kept(apply_rotary_fp32, DType::float32) == turned);
+  CHECK(kept(apply_rotary_interleaved, DType::bfloat16) == turned);
+}
