@@ -153,10 +153,10 @@ Tensor SelfAttention::operator()(const Tensor& hidden, const BlockInputs& inputs
   return output_(std::move(out));
 }
 
-FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype) : model_(m) {
+FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype) : model_(m), fused_(form.fused_linears) {
   const Size h = m.hidden_size;
   const Size i = m.intermediate_size;
-  if (form.fused_linears) {
+  if (fused_) {
     gate_up_ = Linear(h, Size(2) * i, m.mlp_bias, dtype, "gate and up");
   } else {
     if (m.gated_mlp) gate_ = Linear(h, i, m.mlp_bias, dtype, "gate");
@@ -167,7 +167,7 @@ FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype) : m
 
 Tensor FeedForward::operator()(const Tensor& x) const {
   const Place place("mlp");
-  if (gate_up_.weight.defined()) {
+  if (fused_) {
     const Tensor together = gate_up_(x);
     const Size i = model_.intermediate_size;
     const std::vector<Tensor> parts = split(together, {i, i}, -1);

@@ -38,6 +38,7 @@ class FeedForward {
 
  private:
   const Model& model_;
+  bool fused_;  ///< gate and up in one linear layer
   Linear gate_, up_, gate_up_, down_;
 };
 
