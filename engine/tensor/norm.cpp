@@ -28,13 +28,15 @@ Tensor layer_norm(Tensor argument, const Tensor& given_weight, const Tensor& giv
   const Ref<Node> node = begin_node(layer_norm_rule, {&x, &weight, &bias});
   keep(node, x);
   if (weight.defined()) keep(node, weight);
+  if (bias.defined()) keep(node, bias);
   Tensor result = allocate(x.shape(), x.dtype(), {&layer_norm_rule});
   const Tensor mean = allocate(statistics_shape(x), DType::float32, {&layer_norm_rule, "mean"});
   const Tensor deviation = allocate(statistics_shape(x), DType::float32, {&layer_norm_rule, "1/std"});
   keep(node, mean);
   keep(node, deviation);
   if (node)
-    node->backward = [kept = weight.defined() ? 4 : 3, weight_shape = weight.defined() ? weight.shape() : Shape()](Backward& b) {
+    node->backward = [kept = 3 + (weight.defined() ? 1 : 0) + (bias.defined() ? 1 : 0),
+                      weight_shape = weight.defined() ? weight.shape() : Shape()](Backward& b) {
       std::vector<Tensor> held;
       for (int i = 0; i < kept; ++i) held.push_back(b.kept(i));
       const DType dtype = held[0].dtype();
@@ -60,7 +62,8 @@ Tensor fused_rms_norm(Tensor argument, const Tensor& weight) {
       const Tensor kept_weight = b.kept(1);
       const Tensor kept_scale = b.kept(2);
       if (b.wants(0)) b.give(0, allocate(kept_x.shape(), kept_x.dtype(), {&rms_norm_rule}));
-      if (b.wants(1)) b.give(1, allocate(kept_weight.shape(), kept_weight.dtype(), {&rms_norm_rule, "weight gradient"}));
+      if (b.wants(1))
+        b.give(1, allocate(kept_weight.shape(), kept_weight.dtype(), {&rms_norm_rule, "weight gradient"}));
     };
   finish_node(node, result);
   return result;
