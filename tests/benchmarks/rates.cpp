@@ -1,5 +1,5 @@
 // The same cases without Google Benchmark, so that they also run as WebAssembly: one line a case, its name and how
-// many a second, the median of five runs of a fifth of a second.
+// many a second, the best of five runs of a fifth of a second: other programs only ever make it slower.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -28,8 +28,7 @@ double per_second(const trainmem::benchmarks::Case& each) {
     rate = static_cast<double>(count) / elapsed;
   }
   (void)sink;
-  std::sort(rates.begin(), rates.end());
-  return rates[2];
+  return *std::max_element(rates.begin(), rates.end());
 }
 
 }  // namespace
