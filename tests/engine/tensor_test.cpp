@@ -143,3 +143,78 @@ TEST_CASE("tensor: rotary embedding keeps its tables only, whatever format it tu
   CHECK(kept(apply_rotary_fp32, DType::float32) == turned);
   CHECK(kept(apply_rotary_interleaved, DType::bfloat16) == turned);
 }
+
+TEST_CASE("tensor: flash attention writes its output as its query lies, which a transpose then copies or not") {
+  Bench bench;
+  const auto copies = [&](const Tensor& q) {
+    const Tensor out = scaled_dot_product_attention(q, q, q, {});
+    const std::size_t storages = bench.recording.storages.size();
+    const Tensor rows = contiguous(transpose(out, 1, 2));
+    return bench.recording.storages.size() - storages;
+  };
+  const Tensor by_token = transpose(allocate({2, 32, 4, 16}, DType::bfloat16, {&test_rule}), 1, 2);
+  const Tensor by_head = allocate({2, 4, 32, 16}, DType::bfloat16, {&test_rule});
+  CHECK(copies(by_token) == 0);
+  CHECK(copies(by_head) == 1);
+}
+
+TEST_CASE("tensor: heads are grouped only when asked; otherwise the math kernel broadcasts them") {
+  Bench bench;
+  const Tensor q = allocate({1, 8, 32, 16}, DType::bfloat16, {&test_rule});
+  const Tensor k = allocate({1, 1, 32, 16}, DType::bfloat16, {&test_rule});
+  ScaledDotProduct call;
+  CHECK(select_attention(q, k, k, call) == AttentionAlgorithm::math);
+  CHECK(scaled_dot_product_attention(q, k, k, call).shape() == q.shape());
+  call.grouped = true;
+  CHECK(select_attention(q, k, k, call) == AttentionAlgorithm::flash);
+}
+
+TEST_CASE("tensor: parts taken by slices and numbers are views, by a list a copy; adding in place allocates nothing") {
+  Bench bench;
+  const Tensor x = leaf({2, 3, 8}, DType::float32);
+  const Bytes before = bench.alive();
+  const Tensor odd = every_second(x, 1);
+  const Tensor one = select(x, 1, 2);
+  CHECK(odd.shape() == Shape{2, 3, 4});
+  CHECK(one.shape() == Shape{2, 8});
+  const Tensor sum = add_in_place(multiply_number(one), one);
+  CHECK(bench.alive() - before == 2 * 8 * 4);  // the product that is added to
+  const Bytes then = bench.alive();
+  const Tensor listed = index_one(x, 1);
+  CHECK(listed.shape() == Shape{2, 1, 8});
+  CHECK(bench.alive() - then == 2 * 8 * 4 + 8);  // and the index
+}
+
+TEST_CASE("tensor: masked_fill keeps its mask, a layer norm under autocast its fp32 weight and bias") {
+  Bench bench;
+  const Tensor x = leaf({4, 8}, DType::bfloat16);
+  Bytes before = bench.alive();
+  {
+    Tensor mask = allocate({4, 8}, DType::boolean, {&test_rule});
+    const Tensor filled = masked_fill(x, mask);
+    mask.reset();
+    CHECK(bench.alive() - before == 4 * 8 * 2 + 4 * 8);
+  }
+  const Tensor weight = leaf({8}, DType::bfloat16);
+  const Tensor bias = leaf({8}, DType::bfloat16);
+  before = bench.alive();
+  const AutocastScope autocast({true, DType::bfloat16});
+  const Tensor normed = layer_norm(x, weight, bias);
+  // Result and input in fp32, mean and 1/std, fp32 weight and bias.
+  CHECK(bench.alive() - before == 2 * 4 * 8 * 4 + 2 * 4 * 4 + 2 * 8 * 4);
+}
+
+TEST_CASE("tensor: tanh GELUs written out keep every factor") {
+  constexpr Bytes n = 64;
+  const auto kept = [](Activation activation) {
+    Bench bench;
+    const Tensor x = leaf({n}, DType::float32);
+    const Bytes before = bench.alive();
+    const Tensor result = transformers::activate(x, activation);
+    return (bench.alive() - before) / (n * 4);
+  };
+  CHECK(kept(Activation::gelu) == 1);      // the result; its input is there anyway
+  CHECK(kept(Activation::gelu_new) == 4);  // 0.5 x, tanh, 1 + tanh
+  // 0.5 x, 0.8 x, 0.04 x, 1 + 0.04 x x, tanh, 1 + tanh
+  CHECK(kept(Activation::gelu_fast) == 7);
+}
