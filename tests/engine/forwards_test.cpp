@@ -98,3 +98,29 @@ TEST_CASE("forwards: a layer that stands for several gives the peaks of all of t
     }
   }
 }
+
+TEST_CASE("forwards: a step inside backward leaves no gradients, and folds too") {
+  for (const std::string_view id : {"gpt2", "llama3.2-1b", "opt-350m"}) {
+    for (const Optimizer optimizer : {Optimizer::adamw, Optimizer::sgd, Optimizer::adamw_8bit}) {
+      CAPTURE(id, static_cast<int>(optimizer));
+      Config config;
+      config.model = model_of(id);
+      config.recipe.sequence_length = 256;
+      config.recipe.precision = Precision::bf16;
+      config.recipe.optimizer = optimizer;
+      config.recipe.optimizer_implementation = OptimizerImplementation::in_backward;
+      const auto folded = fold(run_training(config, {.steps = 2, .fold = true}));
+      const auto full = fold(run_training(config, {.steps = 2, .fold = false}));
+      REQUIRE(folded.size() == full.size());
+      for (std::size_t i = 0; i < full.size(); ++i) {
+        CHECK(folded[i].peak.components == full[i].peak.components);
+        CHECK(folded[i].end.components == full[i].end.components);
+      }
+      const ComponentBytes& end = full.back().end.components;
+      const Bytes parameters = parameter_count(config.model);
+      CHECK(end[static_cast<std::size_t>(Component::gradients)] == 0);
+      if (optimizer == Optimizer::adamw)
+        CHECK(end[static_cast<std::size_t>(Component::optimizer_states)] == 2 * 2 * parameters);
+    }
+  }
+}
