@@ -16,7 +16,6 @@ struct Missing {
   bool (*asked)(const Config&);
 };
 
-constexpr const char* full_tuning = "Set it to its default: full fine-tuning is modelled.";
 constexpr const char* other_sharding = "Set it to 1; tensor, pipeline and data parallelism are modelled.";
 constexpr const char* dense_model = "Choose a dense model.";
 
@@ -35,9 +34,16 @@ constexpr Missing all_missing[] = {
      [](const Config& c) { return c.model.num_nextn_predict_layers > 0; }},
     {"/model/linear_attention_every", "Linear attention is", dense_model,
      [](const Config& c) { return c.model.linear_attention_every > 0; }},
-    {"/recipe/lora/rank", "LoRA is", full_tuning, [](const Config& c) { return c.recipe.lora.rank > 0; }},
-    {"/recipe/quantization", "Training on quantised weights is", full_tuning,
-     [](const Config& c) { return c.recipe.quantization != Quantization::none; }},
+    {"/recipe/lora/rank", "LoRA under this framework or FSDP is", "Choose framework transformers, and one GPU or ddp.",
+     [](const Config& c) {
+       return c.recipe.lora.rank > 0 && (c.recipe.framework == Framework::megatron ||
+                                         c.recipe.framework == Framework::torchtitan ||
+                                         (c.recipe.data_parallel != DataParallel::ddp && c.recipe.data_parallel_size > 1));
+     }},
+    {"/recipe/quantization", "Training on 8-bit weights is", "Choose nf4 or nf4_double.",
+     [](const Config& c) { return c.recipe.quantization == Quantization::int8; }},
+    {"/recipe/quantization", "Quantised weights without LoRA are", "Give recipe.lora.rank, or set it to none.",
+     [](const Config& c) { return c.recipe.quantization != Quantization::none && c.recipe.lora.rank == 0; }},
     {"/recipe/context_parallel", "Context parallelism is", other_sharding,
      [](const Config& c) { return c.recipe.context_parallel > 1; }},
     {"/recipe/expert_parallel", "Expert parallelism is", other_sharding,

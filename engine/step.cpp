@@ -31,6 +31,12 @@ class Training {
   void operator()() {
     run_.begin_phase(0, Phase::initialise, "init");
     wrapper_ = make_wrapper();
+    const Recipe& recipe = config_.recipe;
+    run_.frozen = recipe.lora.rank > 0;
+    run_.inputs_want_gradient = run_.frozen && recipe.recomputation != Recomputation::none;
+    // peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype).
+    const DType adapters = recipe.lora.adapter_dtype == DType::automatic ? DType::float32 : recipe.lora.adapter_dtype;
+    run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout, adapters, recipe.quantization};
     transformers::CausalModel model(transformers::make_architecture(config_.model, formats_.weights),
                                     transformers::layer_slots(config_.model, options_.fold), config_.recipe,
                                     wrapper_.get());

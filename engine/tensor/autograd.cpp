@@ -224,6 +224,17 @@ void finish_node(const Ref<Node>& node, const Tensor& result) {
   body->requires_grad = true;
 }
 
+Tensor require_gradient(Tensor tensor) {
+  constexpr static Rule rule{"requires_grad_", "", "transformers modeling_utils.py: enable_input_require_grads"};
+  if (tensor.requires_grad() || active_run().stopped || !active_run().grad_enabled) return tensor;
+  const Ref<Node> node = new_node(rule);
+  node->kept.push_back(Kept(detach(tensor)));  // the accumulation node of a leaf holds the leaf
+  node->backward = [](Backward&) {};
+  Tensor result = alias(tensor, tensor.shape(), tensor->strides);
+  finish_node(node, result);
+  return result;
+}
+
 void run_backward(const Tensor& root, Tensor gradient) {
   const Set<bool> no_grad(active_run().grad_enabled, false);
   Engine engine;
@@ -243,7 +254,7 @@ Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool tr
   const Set<Component> component(run.component, Component::weights);
   Tensor parameter = allocate(shape, dtype, {&weight, name});
   note_kept(parameter, weight);
-  parameter->requires_grad = trainable;
+  parameter->requires_grad = trainable && !run.frozen;
   register_parameter(parameter);
   return parameter;
 }

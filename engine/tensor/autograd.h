@@ -103,6 +103,9 @@ bool wants(const Ref<Node>& node, int n);
 /// Makes `result` the node's next result. Null node: `result` needs no gradient.
 void finish_node(const Ref<Node>& node, const Tensor& result);
 
+/// The same tensor, wanting a gradient that nobody uses (requires_grad_ on an activation).
+Tensor require_gradient(Tensor tensor);
+
 /// Runs backward from a scalar loss.
 void run_backward(const Tensor& loss);
 /// Runs backward from any tensor with the gradient given.

@@ -25,6 +25,7 @@ Tensor index_one(Tensor x, int dimension);  ///< x[..., [i], ...]: a copy of one
 std::vector<Tensor> split(Tensor x, const std::vector<Size>& sizes, int dimension);
 Tensor concatenate(const std::vector<Tensor>& parts, int dimension, const char* role = nullptr);
 Tensor contiguous(Tensor x, const char* role = nullptr);
+Tensor clone(Tensor x);  ///< a copy, differentiable
 Tensor clone_contiguous(Tensor x);
 
 // Pointwise.
@@ -66,6 +67,17 @@ Tensor matmul(Tensor a, Tensor b, const char* role = nullptr);
 Tensor bmm(Tensor a, Tensor b, const char* role = nullptr);
 /// baddbmm with a broadcast input that wants no gradient.
 Tensor baddbmm(Tensor input, Tensor a, Tensor b, const char* role = nullptr);
+
+// Frozen weights in 4 bits.
+struct QuantizedWeight {
+  std::vector<Tensor> tensors;  ///< packed weights and their scales
+  Size out;
+  Size in;
+  bool defined() const { return !tensors.empty(); }
+};
+QuantizedWeight make_quantized_weight(Size out, Size in, bool double_quantization, const char* name);
+/// x times the weight, which is unpacked to `computation` for the length of the product.
+Tensor quantized_linear(Tensor x, const QuantizedWeight& weight, DType computation, const char* role = nullptr);
 
 // Norms.
 Tensor layer_norm(Tensor x, const Tensor& weight, const Tensor& bias);

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/config.h"
 #include "engine/tape.h"
 #include "engine/tensor/tensor.h"
 
@@ -18,6 +20,15 @@ class SavedTensorHooks;
 struct Autocast {
   bool enabled = false;
   DType dtype = DType::bfloat16;
+};
+
+/// How a model that is being built is tuned: adapters beside frozen weights.
+struct FineTuning {
+  std::int64_t rank = 0;  ///< of LoRA; 0: every weight is trained
+  std::string targets;    ///< words of the layers that have an adapter: "q,v"
+  double dropout = 0.0;
+  DType dtype = DType::float32;  ///< of the adapters
+  Quantization quantization = Quantization::none;
 };
 
 class Run {
@@ -41,6 +52,9 @@ class Run {
   std::vector<Tensor> parameters;
   std::vector<std::int32_t> parameter_layers;  ///< of each parameter; -1: outside the layers
   std::function<Tensor(const Shape&, DType, const char*)> parameter_maker;  ///< data-parallel sharding makes parameters
+  FineTuning fine_tuning;
+  bool frozen = false;       ///< parameters made now want no gradient
+  bool inputs_want_gradient = false;  ///< frozen embeddings are made to want a gradient
   bool recomputing = false;  ///< a recomputed forward is running
   std::unordered_map<const TensorBody*, Tensor> autocast_weights;
   std::vector<std::pair<const TensorBody*, std::int32_t>> autocast_order;  ///< as they were made, with their layers

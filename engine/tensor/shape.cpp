@@ -104,6 +104,15 @@ Tensor contiguous(Tensor argument, const char* role) {
   return result;
 }
 
+Tensor clone(Tensor argument) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(clone_rule, {&x});
+  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&clone_rule});
+  if (node) node->backward = [](Backward& b) { b.give(0, b.take_gradient()); };
+  finish_node(node, result);
+  return result;
+}
+
 Tensor transpose(Tensor argument, int first, int second) {
   const Tensor x = std::move(argument);
   const int a = first < 0 ? x.rank() + first : first;

@@ -105,7 +105,7 @@ class Gpt2 : public Architecture {
     ForwardState state;
     {
       const Place place("embedding");
-      Tensor embedded = embedding(tokens_, ids);
+      Tensor embedded = input_embeddings(tokens_, ids);
       const Tensor where = position_ids(ids.size(1));
       Tensor at = embedding(positions_, view(where, {1, ids.size(1)}));
       state.hidden = embedded + at;

@@ -99,7 +99,7 @@ class Opt : public Decoder {
   ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
     ForwardState state;
     const Place place("embedding");
-    Tensor embedded = embedding(embedding_, ids);
+    Tensor embedded = input_embeddings(embedding_, ids);
     const Shape shape = ids.shape();
     const Tensor attended = allocate(shape, DType::float32, {&positions_rule});  // the mask: ones
     state.inputs.attention = attention;

@@ -12,13 +12,44 @@ constexpr Rule mask_rule{"causal mask", "added to the scores of every block",
 }  // namespace
 
 Linear::Linear(Size in, Size out, bool with_bias, DType dtype, const char* name) : role(name) {
-  weight = make_parameter({out, in}, dtype, name);
+  const Run& run = active_run();
+  if (is_quantized(name)) {
+    quantized = make_quantized_weight(out, in, run.fine_tuning.quantization == Quantization::nf4_double, name);
+    if (dtype != DType::float32) computation = dtype;
+  } else {
+    weight = make_parameter({out, in}, dtype, name);
+  }
   if (with_bias) bias = make_parameter({out}, dtype, name);
+  adapter = make_adapter(in, out, name);
+}
+
+Tensor Linear::operator()(Tensor x) const {
+  if (quantized.defined()) {
+    Tensor base = quantized_linear(x, quantized, computation, role);
+    if (!adapter.defined()) return base;
+    base = clone(std::move(base));  // peft/tuners/lora/bnb.py: Linear4bit.forward
+    return adapter(std::move(base), std::move(x));
+  }
+  if (!adapter.defined()) return linear(std::move(x), weight, bias, role);
+  Tensor base = linear(x, weight, bias, role);
+  return adapter(std::move(base), std::move(x));
 }
 
 Conv1D::Conv1D(Size in, Size out, DType dtype, const char* name) : role(name) {
   weight = make_parameter({in, out}, dtype, name);
   bias = make_parameter({out}, dtype, name);
+  adapter = make_adapter(in, out, name);
+}
+
+Tensor Conv1D::operator()(Tensor x) const {
+  if (!adapter.defined()) return conv1d(std::move(x), weight, bias, role);
+  Tensor base = conv1d(x, weight, bias, role);
+  return adapter(std::move(base), std::move(x));
+}
+
+Tensor input_embeddings(const Tensor& table, const Tensor& ids) {
+  Tensor embedded = embedding(table, ids);
+  return active_run().inputs_want_gradient ? require_gradient(std::move(embedded)) : embedded;
 }
 
 NormLayer::NormLayer(Form norm_form, Shape shape, bool with_weight, bool with_bias, DType dtype) : form(norm_form) {

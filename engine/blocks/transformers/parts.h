@@ -1,6 +1,7 @@
 // Parts that transformers' families share: norms, masks, attention functions, activations.
 #pragma once
 
+#include "engine/blocks/transformers/adapter.h"
 #include "engine/blocks/transformers/model.h"
 #include "engine/blocks/transformers/rotary.h"
 
@@ -13,7 +14,10 @@ struct Linear {
   const char* role = nullptr;
   Linear() = default;
   Linear(Size in, Size out, bool with_bias, DType dtype, const char* name);
-  Tensor operator()(Tensor x) const { return linear(std::move(x), weight, bias, role); }
+  Adapter adapter;
+  QuantizedWeight quantized;  ///< in place of weight
+  DType computation = DType::bfloat16;
+  Tensor operator()(Tensor x) const;
 };
 
 /// GPT-2's Conv1D: a linear layer with a transposed weight.
@@ -22,7 +26,8 @@ struct Conv1D {
   Tensor bias;
   const char* role = nullptr;
   Conv1D(Size in, Size out, DType dtype, const char* name);
-  Tensor operator()(Tensor x) const { return conv1d(std::move(x), weight, bias, role); }
+  Adapter adapter;
+  Tensor operator()(Tensor x) const;
 };
 
 /// The norm of a model: layer norm in one kernel, or RMSNorm written out as the families write it.
@@ -34,6 +39,10 @@ struct NormLayer {
   NormLayer(Form form, Shape shape, bool with_weight, bool with_bias, DType dtype);
   Tensor operator()(Tensor x) const;
 };
+
+/// Embeddings of the tokens. Nothing before the first LoRA adapter wants a gradient, but recomputed blocks need one to
+/// begin from: then the embeddings are made to want one.
+Tensor input_embeddings(const Tensor& table, const Tensor& ids);
 
 /// Positions 0 … s - 1 as the models make them.
 Tensor position_ids(Size sequence);

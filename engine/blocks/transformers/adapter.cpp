@@ -1,0 +1,67 @@
+#include "engine/blocks/transformers/adapter.h"
+
+#include <string_view>
+
+#include "engine/tensor/run.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+struct Target {
+  std::string_view role;
+  std::string_view words;  ///< any of them selects the layer
+};
+
+constexpr Target targets[] = {{"query", "q"},       {"key", "k"},           {"value", "v"}, {"query, key and value", "q,k,v"},
+                              {"attention projection", "o"}, {"gate", "gate"}, {"up", "up"}, {"gate and up", "gate,up"},
+                              {"down", "down"}};
+
+/// Calls `act` for every word of a comma-separated list.
+template <class Act>
+void for_each_word(std::string_view list, Act act) {
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    act(list.substr(0, comma));
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  }
+}
+
+bool selects(std::string_view chosen, std::string_view role) {
+  bool found = false;
+  for (const Target& target : targets)
+    if (target.role == role)
+      for_each_word(chosen, [&](std::string_view word) {
+        for_each_word(target.words, [&](std::string_view other) { found = found || word == other; });
+      });
+  return found;
+}
+
+}  // namespace
+
+Adapter make_adapter(Size in, Size out, const char* role) {
+  Run& run = active_run();
+  const FineTuning& tuning = run.fine_tuning;
+  Adapter adapter;
+  if (tuning.rank == 0 || !selects(tuning.targets, role)) return adapter;
+  const Set<bool> trained(run.frozen, false);
+  adapter.a = make_parameter({tuning.rank, in}, tuning.dtype, "LoRA A");
+  adapter.b = make_parameter({out, tuning.rank}, tuning.dtype, "LoRA B");
+  adapter.dropout = tuning.dropout;
+  return adapter;
+}
+
+Tensor Adapter::operator()(Tensor base, Tensor x) const {
+  const DType dtype = base.dtype();
+  x = to(std::move(x), a.dtype());
+  Tensor low = linear(trainmem::dropout(x, dropout), a, {}, "LoRA A output");
+  Tensor branch = multiply_number(linear(std::move(low), b, {}, "LoRA B output"));
+  Tensor sum = add(std::move(base), std::move(branch), "output with LoRA");
+  return to(std::move(sum), dtype);
+}
+
+bool is_quantized(const char* role) {
+  return active_run().fine_tuning.quantization != Quantization::none && selects("q,k,v,o,gate,up,down", role);
+}
+
+}  // namespace trainmem::transformers

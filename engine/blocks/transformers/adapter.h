@@ -1,0 +1,24 @@
+// LoRA beside a linear layer, as peft writes it: peft/tuners/lora/layer.py, Linear.forward.
+#pragma once
+
+#include "engine/tensor/ops.h"
+
+namespace trainmem::transformers {
+
+/// Low-rank side branch: base(x) + B(A(dropout(x))) * scaling, computed in the adapter's own format.
+struct Adapter {
+  Tensor a;  ///< (rank, in)
+  Tensor b;  ///< (out, rank)
+  double dropout = 0.0;
+  bool defined() const { return a.defined(); }
+  /// Adds the branch to the base layer's output.
+  Tensor operator()(Tensor base, Tensor x) const;
+};
+
+/// The adapter of the linear layer called `role`, if the run's fine-tuning asks for one.
+Adapter make_adapter(Size in, Size out, const char* role);
+
+/// Whether fine-tuning stores this layer's weight in 4 bits.
+bool is_quantized(const char* role);
+
+}  // namespace trainmem::transformers
