@@ -57,8 +57,7 @@ void Fsdp1::close_groups() {
   const Set<Component> component(run.component, Component::weights);
   for (Group& group : groups_) {
     const Layer layer(group.layer);
-    const auto times = run.layer_times.find(group.layer);
-    const Repeat repeat(times == run.layer_times.end() ? Size(1) : times->second);
+    const Repeat repeat(run.times_of(group.layer));
     group.padded = round_up(group.elements, shards_);
     group.shard = allocate({group.padded / shards_}, stored_, {&shard_rule, "flat parameter shard"});
     note_kept(group.shard, shard_rule);
@@ -84,9 +83,11 @@ void Fsdp1::gather(Group& group) {
 Tensor Fsdp1::before_forward(int index, Tensor input) {
   if (active_run().recomputing) return input;
   Group& group = groups_[static_cast<std::size_t>(index)];
-  if (group.root)
-    for (Group& each : groups_)
+  if (index == 0)  // a new forward: the gradients of the last step go
+    for (Group& each : groups_) {
+      const Repeat repeat(active_run().times_of(each.layer));
       if (!each.shard->grad.defined()) each.held_gradient.reset();
+    }
   gather(group);
   const Ref<Node> node = begin_node(hook_rule, {&input});
   if (!node) return input;
