@@ -1,6 +1,7 @@
 #include "engine/estimate.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "engine/allocator.h"
 #include "engine/parallel/megatron.h"
@@ -60,6 +61,16 @@ void add_workspace(Result& result, const Gpu& gpu) {
     point.allocated += row.bytes;
     point.components[static_cast<std::size_t>(Component::workspace)] += row.bytes;
   }
+}
+
+/// Elements of LoRA's adapters.
+std::int64_t adapter_parameters(const Recording& tape) {
+  std::int64_t elements = 0;
+  for (const StorageRecord& storage : tape.storages) {
+    if (storage.component != Component::weights || storage.role == nullptr) continue;
+    if (std::string_view(storage.role).substr(0, 5) == "LoRA ") elements += storage.shape[0] * storage.shape[1];
+  }
+  return elements;
 }
 
 Range same(Bytes bytes) { return {bytes, bytes, bytes}; }
@@ -172,7 +183,7 @@ Result estimate(const Config& config) {
 
   result.parameters = parameter_count(config.model);
   result.active_parameters = active_parameter_count(config.model);
-  result.trainable_parameters = result.parameters;
+  result.trainable_parameters = config.recipe.lora.rank > 0 ? adapter_parameters(tape) : result.parameters;
   const Recipe& r = config.recipe;
   result.num_gpus = r.data_parallel_size * r.tensor_parallel * r.pipeline_parallel * r.context_parallel;
   result.global_batch_size = r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;
