@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "engine/estimate.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
@@ -202,4 +203,26 @@ TEST_CASE("Megatron: more sharding never costs more") {
   CHECK(selective <= peak(config));
   config.recipe.recomputation = Recomputation::full;
   CHECK(peak(config) <= selective);
+}
+
+TEST_CASE("Megatron: an answer has every stage's own peak, run or on the line between two that were run") {
+  Config config = small_gpt();
+  config.recipe.pipeline_parallel = 12;
+  config.recipe.gradient_accumulation_steps = GENERATE(3, 12, 40);
+  const Result result = estimate(config);
+  REQUIRE(result.stages.size() == 12);
+  Bytes highest = 0;
+  for (const Stage& stage : result.stages) {
+    CAPTURE(stage.index, config.recipe.gradient_accumulation_steps);
+    CHECK(stage.allocated == peak(config, stage.index));
+    CHECK(stage.parameters == megatron_parameters(config, stage.index));
+    Bytes sum = 0;
+    for (const Bytes bytes : stage.components) sum += bytes;
+    CHECK(sum == stage.allocated);
+    highest = std::max(highest, stage.allocated);
+  }
+  for (const Stage& stage : result.stages)
+    if (stage.worst) CHECK(stage.allocated == highest);
+  CHECK(result.allocated == highest);
+  CHECK(estimate_peak(config).allocated == highest);
 }
