@@ -58,7 +58,9 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      input: { index: at('../site/index.html'), embed: at('../site/embed.html') },
+      input: Object.fromEntries(
+        ['index', 'embed', 'method', 'embedding'].map(name => [name, at(`../site/${name}.html`)]),
+      ),
       output: {
         entryFileNames: '[name].js',
         chunkFileNames: chunk => (chunk.name === 'trainmem-calculator' ? '[name].js' : 'assets/[name]-[hash].js'),

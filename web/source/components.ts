@@ -25,7 +25,7 @@ export const componentLabels: Record<ComponentName, string> = {
   logits_and_loss: 'Logits and loss',
   optimizer_temporaries: 'Optimizer temporaries',
   gathered_parameters: 'Gathered parameters',
-  communication: 'Communication buffers',
+  communication: 'Communication',
   workspace: 'Workspaces',
 };
 

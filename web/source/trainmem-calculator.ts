@@ -166,11 +166,10 @@ export class TrainmemCalculator extends LitElement implements View {
     if (!text.startsWith('{')) return defaultConfig;
     try {
       const given = JSON.parse(text) as Record<string, unknown>;
-      const config: Config = {};
-      for (const section of ['model', 'gpu', 'recipe'] as const) {
-        const value = given[section];
-        if (typeof value === 'string') config[section] = { preset: value };
-        else if (typeof value === 'object' && value !== null) config[section] = value as Config['model'] & object;
+      // Unknown keys go along: the engine names them.
+      const config: Record<string, unknown> = { ...given };
+      for (const section of ['model', 'gpu', 'recipe']) {
+        if (typeof config[section] === 'string') config[section] = { preset: config[section] };
       }
       return { ...defaultConfig, ...config };
     } catch {
@@ -376,16 +375,16 @@ export class TrainmemCalculator extends LitElement implements View {
       : failure && !loaded
         ? nothing
         : html`<section class="panel answer waiting" aria-busy=${!loaded}>
-            ${loaded ? html`<p class="muted">There is no answer for this configuration.</p>` : nothing}
+            <p class="muted">${loaded ? 'There is no answer for this configuration.' : 'Starting the engine …'}</p>
           </section>`;
-    const editable = !this.readonly && this.view !== 'bar' && loaded !== undefined;
+    const editable = !this.readonly && this.view !== 'bar';
     if (this.view !== 'full') {
-      return html`${editable ? pickers(this) : nothing} ${answer} ${editable ? compactControls(this) : nothing}`;
+      return html`${editable ? pickers(this) : nothing} ${answer} ${editable && loaded ? compactControls(this) : nothing}`;
     }
     const result = good?.result;
     return html`${editable ? pickers(this) : nothing} ${answer}
       <div class=${editable ? 'columns' : 'column'}>
-        ${editable ? controls(this) : nothing}
+        ${editable && loaded ? controls(this) : nothing}
         ${
           result
             ? html`<div class="column">

@@ -56,7 +56,8 @@ export class Address {
 
   /** What the page was opened with; the query counts where tools have dropped the fragment. */
   static opened(): string {
-    return location.hash.slice(1) || location.search.slice(1);
+    const query = location.search.slice(1);
+    return location.hash.slice(1) || (/(^|&)model=/.test(query) ? query : '');
   }
 
   /** An edit: the current entry takes the new link, soon. */

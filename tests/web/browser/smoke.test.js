@@ -19,8 +19,8 @@ pageTest('Llama 2 7B and GPT-3 175B can be picked, and show where memory goes', 
   assert.notEqual(await total(page), large);
   assert.ok((await page.locator('.track .segment').count()) >= 4);
   assert.ok((await page.locator('.legend li').count()) >= 4);
-  await pick(page, 'gpu', 'b200', 'B200');
-  assert.match(await fragment(page), /gpu=b200/);
+  await pick(page, 'gpu', 'h200 sxm', 'H200');
+  assert.match(await fragment(page), /gpu=h200-sxm/);
 });
 
 pageTest('an edit is live, reaches the link, and survives a reload', {}, async page => {

@@ -15,7 +15,7 @@ pageTest('a link with unknown parts names each of them and applies the rest', {}
 });
 
 pageTest('a link that was cut off says so at every length, or opens the same configuration', {}, async page => {
-  const link = 'v=1&model=llama2-7b&gpu=h100-sxm&seq=8192&tp=2&end';
+  const link = 'v=1&model=gpt2&gpu=rtx-4090&seq=512&recompute=full&end';
   await openCalculator(page, link);
   const whole = await headline(page);
   for (let length = 1; length < link.length; length += 3) {

@@ -184,7 +184,7 @@ export const barStyles = css`
   }
   .legend {
     display: grid;
-    grid-template-columns: repeat(auto-fill, minmax(262px, 1fr));
+    grid-template-columns: repeat(auto-fill, minmax(min(276px, 100%), 1fr));
     gap: 0 28px;
     margin-block-start: 6px;
   }
@@ -208,6 +208,7 @@ export const barStyles = css`
   }
   .key .name {
     flex: 1;
+    line-height: 1.25;
   }
   .key .figure {
     font-weight: 600;

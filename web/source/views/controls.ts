@@ -193,6 +193,12 @@ export const controlStyles = css`
     .strip {
       display: none;
     }
+    .fields {
+      display: grid;
+      grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr));
+      gap: 0 32px;
+      align-items: start;
+    }
   }
   @container (max-width: 560px) {
     .panel.knobs {

@@ -116,7 +116,7 @@ export const headlineStyles = css`
     font-size: 13px;
     font-weight: 600;
   }
-  .waiting {
+  .waiting[aria-busy='true'] {
     min-block-size: 316px;
   }
   .topline {

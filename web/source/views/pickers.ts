@@ -195,7 +195,9 @@ function picker(view: View, section: SectionName) {
   const { calculator } = view;
   const open = view.picker?.section === section ? view.picker : undefined;
   const edits = calculator.editsIn(section);
-  const name = calculator.preset(section)?.name ?? (section === 'recipe' ? defaultRecipe(view) : 'Custom');
+  const { engine } = calculator.state;
+  const custom = section === 'recipe' ? defaultRecipe(view) : 'Custom';
+  const name = engine ? (calculator.preset(section)?.name ?? custom) : '\u2026';
   const show = () => {
     const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], '');
     const chosen = matches.findIndex(preset => preset.id === calculator.preset(section)?.id);
@@ -209,6 +211,7 @@ function picker(view: View, section: SectionName) {
       type="button"
       id="picker-${section}"
       class="pick"
+      ?disabled=${!engine}
       aria-haspopup="listbox"
       aria-expanded=${open !== undefined}
       @click=${show}
@@ -262,7 +265,10 @@ export const pickerStyles = css`
     text-align: start;
     cursor: pointer;
   }
-  .pick:hover,
+  .pick:disabled {
+    cursor: default;
+  }
+  .pick:not(:disabled):hover,
   .pick[aria-expanded='true'] {
     border-color: var(--outline);
   }

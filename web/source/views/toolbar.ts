@@ -108,6 +108,11 @@ export const toolbarStyles = css`
       inline-size: 44px;
     }
   }
+  @container (max-width: 560px) {
+    .toolbar {
+      justify-content: start;
+    }
+  }
   @media print {
     .toolbar {
       display: none;
