@@ -5,6 +5,7 @@
 #include "engine/blocks/transformers/model.h"
 #include "engine/config_fields.h"
 #include "engine/optimizer_facts.h"
+#include "engine/step.h"
 
 namespace trainmem {
 namespace {
@@ -23,8 +24,7 @@ constexpr const char* dense_model = "Choose a dense model.";
 constexpr Missing all_missing[] = {
     {"/model/model_type", "The forward of this model type is", "Choose a model of another family.",
      [](const Config& c) {
-       return c.recipe.framework != Framework::megatron &&
-              transformers::make_architecture(c.model, DType::bfloat16) == nullptr;
+       return c.recipe.framework != Framework::megatron && make_architecture(c.model, c.recipe) == nullptr;
      }},
     {"/model/experts/num_experts", "Mixture of experts is", dense_model,
      [](const Config& c) { return c.model.experts.num_experts > 0; }},
@@ -74,10 +74,23 @@ constexpr Missing all_missing[] = {
      [](const Config& c) { return c.recipe.compile_loss; }},
     {"/recipe/loss", "A compiled loss is", "Choose full.",
      [](const Config& c) { return c.recipe.loss == Loss::compiled; }},
-    {"/recipe/recomputation", "Recomputation of every k-th layer is", "Choose none, selective_attention or full.",
-     [](const Config& c) { return c.recipe.recomputation == Recomputation::every_k; }},
-    {"/recipe/recomputation", "Recomputation chosen by operations is", "Choose none, selective_attention or full.",
-     [](const Config& c) { return c.recipe.recomputation == Recomputation::selective_operations; }},
+    {"/recipe/recomputation", "Recomputation of every k-th layer under Megatron is",
+     "Choose none, selective_attention or full.",
+     [](const Config& c) {
+       return c.recipe.recomputation == Recomputation::every_k && c.recipe.framework == Framework::megatron;
+     }},
+    {"/recipe/recomputation_reentrant", "Re-entrant recomputation of sharded layers is", "Set it to false.",
+     [](const Config& c) {
+       const bool sharded = c.recipe.data_parallel == DataParallel::fsdp || c.recipe.data_parallel == DataParallel::zero3;
+       return c.recipe.recomputation == Recomputation::full && c.recipe.recomputation_reentrant && sharded &&
+              c.recipe.data_parallel_size > 1 && c.recipe.framework != Framework::megatron;
+     }},
+    {"/recipe/recomputation", "Recomputation chosen by operations under Megatron is",
+     "Choose none, selective_attention or full.",
+     [](const Config& c) {
+       return c.recipe.recomputation == Recomputation::selective_operations &&
+              c.recipe.framework == Framework::megatron;
+     }},
     {"/recipe/optimizer", "This optimizer is", "Choose another one.",
      [](const Config& c) { return !has_facts(c.recipe.optimizer); }},
 };

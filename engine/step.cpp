@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/blocks/torchtitan/llama.h"
 #include "engine/blocks/transformers/model.h"
 #include "engine/optimizer_step.h"
 #include "engine/parallel/ddp.h"
@@ -37,9 +38,9 @@ class Training {
     // peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype).
     const DType adapters = recipe.lora.adapter_dtype == DType::automatic ? DType::float32 : recipe.lora.adapter_dtype;
     run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout, adapters, recipe.quantization};
-    transformers::CausalModel model(transformers::make_architecture(config_.model, formats_.weights),
-                                    transformers::layer_slots(config_.model, options_.fold), config_.recipe,
-                                    wrapper_.get());
+    transformers::CausalModel model(make_architecture(config_.model, config_.recipe),
+                                    transformers::layer_slots(config_.model, config_.recipe, options_.fold),
+                                    config_.recipe, wrapper_.get());
     if (config_.recipe.data_parallel == DataParallel::ddp && config_.recipe.data_parallel_size > 1) {
       run_.begin_phase(0, Phase::initialise, "wrap");
       ddp_ = std::make_unique<Ddp>(config_.recipe.gradient_as_bucket_view);
@@ -63,8 +64,8 @@ class Training {
     if (recipe.data_parallel != DataParallel::fsdp || shards == 1) return nullptr;
     const ShardedFormats formats{formats_.computation, recipe.gradient_reduce_dtype};
     if (recipe.fsdp_version == 1) return std::make_unique<Fsdp1>(shards, formats);
-    return std::make_unique<Fsdp>(shards, formats,
-                                  recipe.reshard_after_forward, recipe.framework == Framework::torchtitan);
+    return std::make_unique<Fsdp>(shards, formats, recipe.reshard_after_forward,
+                                  recipe.framework == Framework::torchtitan);
   }
 
   void micro_batches(transformers::CausalModel& model, std::int32_t step) {
@@ -94,7 +95,8 @@ class Training {
     Tensor logits;
     Tensor loss;
     {
-      const AutocastScope autocast(formats_.autocast == DType::automatic ? Autocast{} : Autocast{true, formats_.autocast});
+      const AutocastScope autocast(formats_.autocast == DType::automatic ? Autocast{}
+                                                                         : Autocast{true, formats_.autocast});
       logits = model.forward(ids);
       run_.begin_phase(step, Phase::loss, name + " forward");
       loss = model.loss(logits, labels);
@@ -145,6 +147,12 @@ Formats formats(const Recipe& recipe) {
   result.gradients = recipe.gradients_dtype;
   result.optimizer_states = recipe.optimizer_state_dtype;
   return result;
+}
+
+std::unique_ptr<transformers::Architecture> make_architecture(const Model& model, const Recipe& recipe) {
+  const DType weights = formats(recipe).weights;
+  if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);
+  return torchtitan::describes(model) ? torchtitan::make_llama(model, weights, recipe.fused_norm) : nullptr;
 }
 
 Recording run_training(const Config& config, const StepOptions& options) {

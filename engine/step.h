@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "engine/config.h"
 #include "engine/tape.h"
+
+namespace trainmem::transformers {
+class Architecture;
+}
 
 namespace trainmem {
 
@@ -27,5 +32,8 @@ struct Formats {
   DType optimizer_states = DType::automatic;
 };
 Formats formats(const Recipe& recipe);
+
+/// The forward that stands for a configuration's model; null if there is none. Megatron's are elsewhere.
+std::unique_ptr<transformers::Architecture> make_architecture(const Model& model, const Recipe& recipe);
 
 }  // namespace trainmem

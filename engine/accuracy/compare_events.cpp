@@ -28,7 +28,7 @@ void sort_runs_of_frees(std::vector<Step>& steps) {
 }
 
 // Events of a phase and of those that follow under the same name.
-std::vector<Step> steps(const Recording& recording, std::size_t phase) {
+std::vector<Step> steps(const Recording& recording, std::size_t phase, Bytes at_least) {
   const std::size_t begin = recording.phases[phase].first_event;
   std::size_t next = phase + 1;
   while (next < recording.phases.size() && recording.phases[next].name == recording.phases[phase].name) ++next;
@@ -36,7 +36,7 @@ std::vector<Step> steps(const Recording& recording, std::size_t phase) {
   std::vector<Step> result;
   for (std::size_t index = begin; index < end; ++index) {
     const Bytes bytes = recording.storages[storage_of(recording.events[index])].bytes;
-    if (bytes != 0) result.push_back({recording.events[index] > 0 ? bytes : -bytes, index});
+    if (bytes >= at_least) result.push_back({recording.events[index] > 0 ? bytes : -bytes, index});
   }
   sort_runs_of_frees(result);
   return result;
@@ -118,7 +118,7 @@ std::string event_text(const Recording& recording, std::size_t event) {
   return text;
 }
 
-EventComparison compare_events(const Recording& recorded, const Recording& ours, int limit) {
+EventComparison compare_events(const Recording& recorded, const Recording& ours, int limit, Bytes at_least) {
   constexpr int max_edits = 3000;
   EventComparison result;
   std::string& report = result.report;
@@ -128,13 +128,13 @@ EventComparison compare_events(const Recording& recorded, const Recording& ours,
     if (name == "end") break;
     const auto other =
         std::find_if(ours.phases.begin(), ours.phases.end(), [&](const PhaseMark& mark) { return mark.name == name; });
-    const std::vector<Step> theirs = steps(recorded, phase);
+    const std::vector<Step> theirs = steps(recorded, phase, at_least);
     if (other == ours.phases.end()) {
       report += name + ": not among our phases\n";
       result.differences += static_cast<int>(theirs.size());
       continue;
     }
-    const std::vector<Step> mine = steps(ours, static_cast<std::size_t>(other - ours.phases.begin()));
+    const std::vector<Step> mine = steps(ours, static_cast<std::size_t>(other - ours.phases.begin()), at_least);
     const std::vector<Edit> edits = shortest_edits(theirs, mine, max_edits);
     report += name + ": " + number(static_cast<Bytes>(theirs.size())) + " events recorded, " +
               number(static_cast<Bytes>(mine.size())) + " ours, ";

@@ -14,7 +14,8 @@ struct EventComparison {
 
 /// Compares sizes and order, phase by phase; reports at most `limit` differences with their neighbourhood. The
 /// order of frees without an allocation between them makes no difference.
-EventComparison compare_events(const Recording& recorded, const Recording& ours, int limit);
+/// Storages smaller than `at_least` are left out.
+EventComparison compare_events(const Recording& recorded, const Recording& ours, int limit, Bytes at_least = 1);
 
 /// "+ 25165824 attention: query 2x1024x768 bf16 (layer 3)": one event of a recording in words.
 std::string event_text(const Recording& recording, std::size_t event);

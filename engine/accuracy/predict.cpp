@@ -63,7 +63,7 @@ Prediction predict(const Config& config, int steps) {
     prediction.refused += issue.path + ": " + issue.message;
   }
   if (prediction.refused.empty() &&
-      transformers::make_architecture(config.model, formats(config.recipe).weights) == nullptr) {
+      make_architecture(config.model, config.recipe) == nullptr) {
     prediction.refused = "/model/model_type: '" + config.model.model_type + "' has no forward yet.";
   }
   if (!prediction.refused.empty()) return prediction;

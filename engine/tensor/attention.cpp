@@ -1,6 +1,7 @@
 // Scaled dot-product attention: the kernel that PyTorch picks and what each keeps.
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/selective.h"
 
 namespace trainmem {
 
@@ -42,14 +43,15 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) 
   keep(node, k);
   keep(node, v);
   const Shape& shape = q.shape();
-  Tensor result = allocate_like(q, shape, q.dtype(), {&flash_rule, "attention output"});
-  const Tensor log_sum_exp = allocate({shape[0], shape[1], shape[2]}, DType::float32, {&flash_rule, "log-sum-exp"});
-  const Tensor seed = allocate({2}, DType::int64, {&flash_rule, "random seed"});
-  const Tensor offset = allocate({}, DType::int64, {&flash_rule, "random offset"});
-  keep(node, result);
-  keep(node, log_sum_exp);
-  keep(node, seed);
-  keep(node, offset);
+  std::vector<Tensor> results = selected_attention([&] {
+    return std::vector<Tensor>{
+        allocate_like(q, shape, q.dtype(), {&flash_rule, "attention output"}),
+        allocate({shape[0], shape[1], shape[2]}, DType::float32, {&flash_rule, "log-sum-exp"}),
+        allocate({2}, DType::int64, {&flash_rule, "random seed"}),
+        allocate({}, DType::int64, {&flash_rule, "random offset"}),
+    };
+  });
+  for (const Tensor& result : results) keep(node, result);
   if (node)
     node->backward = [](Backward& b) {
       std::vector<Tensor> kept;
@@ -71,8 +73,8 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) 
       b.give(1, allocate_like(key, key.shape(), dtype, {&flash_rule, "gradient of key"}));
       b.give(2, allocate_like(kept[2], kept[2].shape(), dtype, {&flash_rule, "gradient of value"}));
     };
-  finish_node(node, result);
-  return result;
+  finish_node(node, results[0]);
+  return std::move(results[0]);
 }
 
 Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {

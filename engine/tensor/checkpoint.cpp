@@ -1,6 +1,9 @@
 #include "engine/tensor/checkpoint.h"
 
+#include <memory>
+
 #include "engine/tensor/run.h"
+#include "engine/tensor/selective.h"
 
 namespace trainmem {
 
@@ -18,6 +21,7 @@ struct Frame {
   int holders = 0;
   bool recomputed = false;
   std::vector<Tensor> tensors;
+  std::unique_ptr<SelectiveResults> selective;
   void release() { delete this; }
   void recompute();
 };
@@ -63,12 +67,17 @@ void Frame::recompute() {
   const Set<bool> stopped(run.stopped, false);
   const Set<bool> again(run.recomputing, true);
   const AutocastScope scope(autocast);
+  const Set<SelectiveResults*> results(run.selective, selective.get());
+  if (selective) {
+    selective->second_forward = true;
+    selective->products = 0;
+  }
   forward(input);
 }
 
 }  // namespace
 
-Tensor checkpoint(Forward forward, Tensor argument) {
+Tensor checkpoint(Forward forward, Tensor argument, bool selective) {
   const Tensor x = std::move(argument);
   Run& run = active_run();
   if (!run.grad_enabled) return forward(x);
@@ -77,6 +86,8 @@ Tensor checkpoint(Forward forward, Tensor argument) {
   frame->input = x;
   frame->forward = std::move(forward);
   frame->autocast = run.autocast;
+  if (selective) frame->selective = std::make_unique<SelectiveResults>();
+  const Set<SelectiveResults*> results(run.selective, frame->selective.get());
   DropHooks drop(frame);
   const Set<SavedTensorHooks*> hooks(run.hooks, &drop);
   return frame->forward(x);

@@ -1,6 +1,7 @@
 // Matrix products. A product keeps each factor only if the other one wants a gradient.
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/selective.h"
 
 namespace trainmem {
 
@@ -51,7 +52,8 @@ Tensor product(Factors factors, Size out, const char* role) {
   const Ref<Node> node = begin_node(linear_rule, {&x, &weight, &bias});
   if (wants(node, 1)) keep(node, x);
   if (wants(node, 0)) keep(node, weight);
-  Tensor result = allocate({x.size(0), out}, x.dtype(), {&linear_rule, role});
+  const auto make = [&] { return allocate({x.size(0), out}, x.dtype(), {&linear_rule, role}); };
+  Tensor result = bias.defined() ? make() : selected_product(make);
   if (node)
     node->backward = [x_shape = x.shape(), weight_shape = weight.shape(), biased = bias.defined()](Backward& b) {
       const Tensor& gradient = b.gradient();

@@ -16,6 +16,7 @@ namespace trainmem {
 
 /// Decides how autograd keeps a tensor: see checkpoint.h.
 class SavedTensorHooks;
+struct SelectiveResults;
 
 struct Autocast {
   bool enabled = false;
@@ -44,6 +45,7 @@ class Run {
   bool stopped = false;  ///< a recomputation has everything it needs: nothing is allocated or kept any more
   Autocast autocast;
   SavedTensorHooks* hooks = nullptr;
+  SelectiveResults* selective = nullptr;  ///< of the block that runs, under recomputation chosen by operations
   std::uint64_t next_sequence = 1;
   Stream stream = Stream::compute;
   Component component = Component::activations;

@@ -37,6 +37,8 @@ Tensor causal_loss(Tensor logits, const Tensor& labels) {
 }
 }  // namespace
 
+Tensor Architecture::loss(Tensor logits, const Tensor& labels) { return causal_loss(std::move(logits), labels); }
+
 std::unique_ptr<Architecture> make_architecture(const Model& model, DType weights) {
   const std::string& type = model.model_type;
   // GPT-3 and Megatron's GPT have no class of their own here: they are GPT-2 in another size.
@@ -54,20 +56,21 @@ std::unique_ptr<Architecture> make_architecture(const Model& model, DType weight
 namespace {
 
 /// After how many layers their kinds come round again.
-std::int64_t period(const Model& model) {
+std::int64_t period(const Model& model, const Recipe& recipe) {
   std::int64_t result = 1;
   if (model.sliding_window > 0 && model.sliding_window_pattern > 1) result = model.sliding_window_pattern;
   if (model.nope_every > 1) result = std::lcm(result, model.nope_every);
+  if (recipe.recomputation == Recomputation::every_k) result = std::lcm(result, recipe.recomputation_interval);
   return result;
 }
 
 }  // namespace
 
-std::vector<LayerSlot> layer_slots(const Model& model, bool fold) {
+std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, bool fold) {
   // The first layers of every kind and the last ones touch what lies outside: they stand alone. What comes between
   // is one group, repeated.
   const Size layers = model.num_hidden_layers;
-  const Size length = period(model);
+  const Size length = period(model, recipe);
   const Size times = (layers - length - maximum(length, 2)) / length;
   std::vector<LayerSlot> slots;
   const auto add = [&](std::int64_t index, Size often, std::int64_t group) {
@@ -80,6 +83,17 @@ std::vector<LayerSlot> layer_slots(const Model& model, bool fold) {
   for (std::int64_t i = first; i < 2 * first; ++i) add(i, times, first);
   for (std::int64_t i = first + times.value() * length.value(); i < layers.value(); ++i) add(i, 1, i);
   return slots;
+}
+
+bool recomputes(const Recipe& recipe, std::int64_t layer) {
+  switch (recipe.recomputation) {
+    case Recomputation::full:
+    case Recomputation::selective_operations: return true;
+    case Recomputation::every_k: return (layer + 1) % recipe.recomputation_interval == 0;
+    case Recomputation::none:
+    case Recomputation::selective_attention: break;
+  }
+  return false;
 }
 
 CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe,
@@ -110,10 +124,24 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
   if (wrapper_ != nullptr) wrapper_->close_groups();
 }
 
-Tensor CausalModel::run_block(std::size_t i, Tensor hidden, const BlockInputs& inputs) {
-  if (wrapper_ == nullptr) return blocks_[i]->forward(std::move(hidden), inputs);
-  hidden = wrapper_->before_forward(groups_[i], std::move(hidden));
-  return wrapper_->after_forward(groups_[i], blocks_[i]->forward(std::move(hidden), inputs));
+Tensor CausalModel::recomputed(std::size_t i, Tensor hidden, const Forward& forward) {
+  if (!recomputes(recipe_, slots_[i].index)) return forward(hidden);
+  if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden);
+  return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations);
+}
+
+// transformers recomputes inside a module that is sharded; torchtitan shards a module that recomputes
+// (infra/parallelize.py: apply_ac before apply_fsdp).
+Tensor CausalModel::run_layer(std::size_t i, Tensor hidden, const BlockInputs& inputs) {
+  const Forward block = [this, i, inputs](Tensor x) { return blocks_[i]->forward(std::move(x), inputs); };
+  if (wrapper_ == nullptr) return recomputed(i, std::move(hidden), block);
+  const auto sharded = [this, i](Tensor x, const Forward& inner) {
+    x = wrapper_->before_forward(groups_[i], std::move(x));
+    return wrapper_->after_forward(groups_[i], inner(std::move(x)));
+  };
+  if (recipe_.framework == Framework::torchtitan)
+    return sharded(std::move(hidden), [&](Tensor x) { return recomputed(i, std::move(x), block); });
+  return recomputed(i, std::move(hidden), [sharded, block](Tensor x) { return sharded(std::move(x), block); });
 }
 
 Tensor CausalModel::hidden_states(const Tensor& ids) {
@@ -129,13 +157,7 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
       repeat.reset();
       repeat = std::make_unique<Repeat>(slots_[i].times);
     }
-    const auto forward = [this, i, inputs = state.inputs](Tensor x) { return run_block(i, std::move(x), inputs); };
-    if (recipe_.recomputation != Recomputation::full)
-      hidden = run_block(i, hidden, state.inputs);
-    else if (recipe_.recomputation_reentrant)
-      hidden = checkpoint_reentrant(forward, hidden);
-    else
-      hidden = checkpoint(forward, hidden);
+    hidden = run_layer(i, hidden, state.inputs);
   }
   repeat.reset();
   if (wrapper_ != nullptr && embedding_group_ != head_group_)
@@ -158,7 +180,7 @@ Tensor CausalModel::loss(const Tensor& logits, const Tensor& labels) {
   const Place place("loss", Component::logits_and_loss);
   Tensor fp32_logits;
   Tensor result =
-      recipe_.loss == Loss::legacy ? legacy_loss(logits, labels, fp32_logits) : causal_loss(logits, labels);
+      recipe_.loss == Loss::legacy ? legacy_loss(logits, labels, fp32_logits) : architecture_->loss(logits, labels);
   hidden_.reset();
   if (wrapper_ != nullptr) {
     if (embedding_group_ == head_group_) wrapper_->add_output(head_group_, result);

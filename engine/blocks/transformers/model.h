@@ -9,6 +9,7 @@
 
 #include "engine/config.h"
 #include "engine/parallel/module_wrapper.h"
+#include "engine/tensor/checkpoint.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 
@@ -56,6 +57,8 @@ class Architecture {
   virtual Tensor end(Tensor hidden) = 0;
   /// Logits.
   virtual Tensor head(Tensor hidden) = 0;
+  /// The loss of the logits. By default as transformers computes it, within the forward.
+  virtual Tensor loss(Tensor logits, const Tensor& labels);
 
   const Model model;
   const DType weights;
@@ -72,8 +75,11 @@ struct LayerSlot {
 };
 
 /// The layers of a model: all of them, or with equal ones in a row taken together. Layers of several kinds, which
-/// take turns, are taken together by turns.
-std::vector<LayerSlot> layer_slots(const Model& model, bool fold);
+/// take turns, are taken together by turns; recomputed and other layers are of two kinds.
+std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, bool fold);
+
+/// Whether a layer's forward runs again in backward.
+bool recomputes(const Recipe& recipe, std::int64_t layer);
 
 class CausalModel {
  public:
@@ -87,7 +93,8 @@ class CausalModel {
 
  private:
   Tensor hidden_states(const Tensor& ids);
-  Tensor run_block(std::size_t i, Tensor hidden, const BlockInputs& inputs);
+  Tensor run_layer(std::size_t i, Tensor hidden, const BlockInputs& inputs);
+  Tensor recomputed(std::size_t i, Tensor hidden, const Forward& forward);
 
   std::unique_ptr<Architecture> architecture_;
   std::vector<LayerSlot> slots_;

@@ -1,0 +1,190 @@
+#include "engine/blocks/torchtitan/llama.h"
+
+#include "engine/blocks/transformers/parts.h"
+
+namespace trainmem::torchtitan {
+
+namespace {
+
+using transformers::BlockInputs;
+using transformers::Linear;
+using transformers::NormLayer;
+
+constexpr Rule complex_rule{"complex mul", "frequencies: the gradient of the other factor needs them",
+                            "derivatives.yaml: mul.Tensor (mul_tensor_backward)"};
+constexpr Rule buffer_rule{"buffer", "a buffer of the model", "torchtitan models/llama3/model/model.py: freqs_cis"};
+
+/// Product with the frequencies, both complex: its backward multiplies with their conjugates, which are written out.
+Tensor multiply_complex(const Tensor& x, const Tensor& frequencies) {
+  const Ref<Node> node = begin_node(complex_rule, {&x});
+  keep(node, frequencies);
+  Tensor result = allocate(x.shape(), x.dtype(), {&complex_rule});
+  if (node)
+    node->backward = [](Backward& b) {
+      const Tensor kept = b.kept(0);
+      const Tensor conjugates = allocate(kept.shape(), kept.dtype(), {&complex_rule, "conjugate frequencies"});
+      b.give(0, allocate(b.gradient().shape(), b.gradient().dtype(), {&complex_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+/// apply_rotary_emb for query or key: (b, s, heads, d) seen as complex numbers of fp32.
+Tensor turn(const Tensor& x, const Tensor& frequencies) {
+  const Tensor complex_numbers = to(x, DType::float32);
+  const Tensor turned = multiply_complex(complex_numbers, frequencies);
+  return to(turned, x.dtype());
+}
+
+/// repeat_kv: (b, s, k, d) to (b, s, k * times, d).
+Tensor repeat_heads(const Tensor& x, const Size& times) {
+  if (times.value() == 1) return x;
+  const Shape& s = x.shape();
+  return reshape(expand(unsqueeze(x, 3), {s[0], s[1], s[2], times, s[3]}), {s[0], s[1], s[2] * times, s[3]});
+}
+
+class TransformerBlock : public transformers::Block {
+ public:
+  TransformerBlock(const Model& m, DType dtype, NormLayer::Form norm) : model_(m) {
+    const Size h = m.hidden_size;
+    const Size d = m.head_dim;
+    const Size a = m.num_attention_heads;
+    const Size k = m.num_key_value_heads;
+    query_ = Linear(h, a * d, false, dtype, "query");
+    key_ = Linear(h, k * d, false, dtype, "key");
+    value_ = Linear(h, k * d, false, dtype, "value");
+    output_ = Linear(a * d, h, false, dtype, "attention projection");
+    gate_ = Linear(h, m.intermediate_size, false, dtype, "gate");
+    down_ = Linear(m.intermediate_size, h, false, dtype, "down");
+    up_ = Linear(h, m.intermediate_size, false, dtype, "up");
+    attention_norm_ = NormLayer(norm, {h}, true, false, dtype);
+    mlp_norm_ = NormLayer(norm, {h}, true, false, dtype);
+  }
+
+  Tensor forward(Tensor x, const BlockInputs& inputs) override {
+    Tensor h = attention(norm("norm before attention", attention_norm_, x), inputs);
+    h = x + std::move(h);
+    Tensor fed = feed_forward(norm("norm before MLP", mlp_norm_, h));
+    return h + std::move(fed);
+  }
+
+ private:
+  static Tensor norm(const char* name, const NormLayer& layer, const Tensor& x) {
+    const Place place(name);
+    return layer(x);
+  }
+
+  Tensor attention(const Tensor& x, const BlockInputs& inputs) const {
+    const Place place("attention");
+    const Size d = model_.head_dim;
+    const Size a = model_.num_attention_heads;
+    const Size k = model_.num_key_value_heads;
+    const Size b = x.size(0);
+    const Size s = x.size(1);
+    Tensor q = query_(x);
+    Tensor key = key_(x);
+    Tensor value = value_(x);
+    q = view(q, {b, s, a, d});
+    key = view(key, {b, s, k, d});
+    value = view(value, {b, s, k, d});
+    Tensor turned = turn(q, inputs.cos);
+    key = turn(key, inputs.cos);
+    q = std::move(turned);
+    const Tensor keys = repeat_heads(key, a / k);
+    const Tensor values = repeat_heads(value, a / k);
+    q = transpose(q, 1, 2);
+    key = transpose(keys, 1, 2);
+    value = transpose(values, 1, 2);
+    Tensor out = scaled_dot_product_attention(q, key, value, {});
+    out = contiguous(transpose(out, 1, 2));
+    out = view(out, {b, s, a * d});
+    return output_(out);
+  }
+
+  Tensor feed_forward(const Tensor& x) const {
+    const Place place("mlp");
+    Tensor gate = silu(gate_(x));
+    return down_(std::move(gate) * up_(x));
+  }
+
+  const Model& model_;
+  Linear query_, key_, value_, output_, gate_, down_, up_;
+  NormLayer attention_norm_, mlp_norm_;
+};
+
+class Llama : public transformers::Architecture {
+ public:
+  Llama(const Model& description, DType dtype, bool fused_norm)
+      : Architecture(description, dtype), norm_form_(fused_norm ? NormLayer::Form::fused : NormLayer::Form::llama) {}
+
+  void make_embedding() override {
+    const Place place("embedding");
+    {
+      // Complex numbers of fp32 for every position: as many bytes as fp32 of the head's width.
+      const Set<Component> component(active_run().component, Component::weights);
+      const Shape table{model.max_position_embeddings, model.head_dim};
+      frequencies_ = allocate(table, DType::float32, {&buffer_rule, "rotary frequencies"});
+      note_kept(frequencies_, buffer_rule);
+    }
+    embedding_ = make_parameter({model.vocab_size, model.hidden_size}, weights, "token embedding");
+  }
+
+  std::unique_ptr<transformers::Block> make_block(std::int64_t) override {
+    return std::make_unique<TransformerBlock>(model, weights, norm_form_);
+  }
+
+  void make_head() override {
+    {
+      const Place place("final norm");
+      norm_ = NormLayer(norm_form_, {model.hidden_size}, true, false, weights);
+    }
+    const Place place("head");
+    output_ = Linear(model.hidden_size, model.vocab_size, false, weights, "logits");
+  }
+
+  transformers::ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
+    transformers::ForwardState state;
+    const Place place("embedding");
+    state.hidden = embedding(embedding_, ids);
+    state.inputs.attention = attention;
+    const Size s = ids.size(1);
+    state.inputs.cos = view(slice(frequencies_, 0, 0, s), {1, s, 1, model.head_dim});
+    return state;
+  }
+
+  Tensor end(Tensor hidden) override {
+    const Place place("final norm");
+    return norm_(std::move(hidden));
+  }
+
+  Tensor head(Tensor hidden) override { return output_(std::move(hidden)); }
+
+  // torchtitan/components/loss.py: cross_entropy_loss. The labels come shifted from the data loader.
+  Tensor loss(Tensor logits, const Tensor& labels) override {
+    const Shape rows{logits.size(0) * logits.size(1), logits.size(2)};
+    const Tensor fp32_logits = to(view(std::move(logits), rows), DType::float32, "fp32 logits");
+    return cross_entropy(fp32_logits, labels);
+  }
+
+ private:
+  NormLayer::Form norm_form_;
+  Tensor frequencies_;
+  Tensor embedding_;
+  NormLayer norm_;
+  Linear output_;
+};
+
+}  // namespace
+
+bool describes(const Model& m) {
+  return m.norm == Norm::rmsnorm && m.norm_placement == NormPlacement::pre && m.gated_mlp &&
+         m.hidden_act == Activation::silu && m.positions == Positions::rope && m.partial_rotary_factor == 1.0 &&
+         !m.attention_bias && !m.attention_output_bias && !m.mlp_bias && !m.lm_head_bias && m.qk_norm == QkNorm::none &&
+         !m.parallel_attention_mlp && !m.tie_word_embeddings;
+}
+
+std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm) {
+  return std::make_unique<Llama>(model, weights, fused_norm);
+}
+
+}  // namespace trainmem::torchtitan

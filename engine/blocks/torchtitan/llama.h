@@ -1,0 +1,18 @@
+// Llama as torchtitan writes it: torchtitan/models/llama3/model/model.py.
+//
+// Rotary embedding in complex numbers, keys and values repeated before attention, RMSNorm in one kernel
+// (torch.nn.RMSNorm) or written out as earlier versions had it, the loss outside of the model.
+#pragma once
+
+#include <memory>
+
+#include "engine/blocks/transformers/model.h"
+
+namespace trainmem::torchtitan {
+
+/// Whether torchtitan's Llama describes the model: RMSNorm before attention and MLP, a gated MLP, RoPE, no biases.
+bool describes(const Model& model);
+
+std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm);
+
+}  // namespace trainmem::torchtitan
