@@ -44,7 +44,7 @@ struct NormLayer {
 /// begin from: then the embeddings are made to want one.
 Tensor input_embeddings(const Tensor& table, const Tensor& ids);
 
-/// Positions 0 … s - 1 as the models make them.
+/// Positions 0 to s - 1 as the models make them.
 Tensor position_ids(Size sequence);
 
 /// The causal mask that transformers makes, or none where SDPA does without one.
