@@ -81,7 +81,8 @@ constexpr Missing all_missing[] = {
      }},
     {"/recipe/recomputation_reentrant", "Re-entrant recomputation of sharded layers is", "Set it to false.",
      [](const Config& c) {
-       const bool sharded = c.recipe.data_parallel == DataParallel::fsdp || c.recipe.data_parallel == DataParallel::zero3;
+       const bool sharded =
+           c.recipe.data_parallel == DataParallel::fsdp || c.recipe.data_parallel == DataParallel::zero3;
        return c.recipe.recomputation == Recomputation::full && c.recipe.recomputation_reentrant && sharded &&
               c.recipe.data_parallel_size > 1 && c.recipe.framework != Framework::megatron;
      }},
