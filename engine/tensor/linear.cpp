@@ -122,8 +122,13 @@ Tensor matmul(Tensor left_argument, Tensor right_argument, const char* role) {
   Tensor b = autocast_low(right);
   Tensor a = autocast_low(left);
   if (a.rank() == 4 && a.size(1) != b.size(1)) {  // heads are broadcast
-    if (a.size(1).value() == 1) a = expand(std::move(a), {a.size(0), b.size(1), a.size(2), a.size(3)});
-    if (b.size(1).value() == 1) b = expand(std::move(b), {b.size(0), a.size(1), b.size(2), b.size(3)});
+    const Shape a_heads{a.size(0), b.size(1), a.size(2), a.size(3)};
+    const Shape b_heads{b.size(0), a.size(1), b.size(2), b.size(3)};
+    if (a.size(1).value() == 1) {
+      a = expand(std::move(a), a_heads);
+    } else if (b.size(1).value() == 1) {
+      b = expand(std::move(b), b_heads);
+    }
   }
   const Size batch = a.elements() / (a.size(-1) * a.size(-2));
   Shape shape = a.shape();
