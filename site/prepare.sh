@@ -2,6 +2,8 @@
 # Debian packages come by apt, everything else by npm. Nothing asks a question.
 
 export CI=true DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 npm_config_yes=true
+# A second checkout, elsewhere, finds the first one's objects.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
 logs=build/logs
 mkdir -p "$logs"
 jobs=$(nproc 2>/dev/null || echo 2)
