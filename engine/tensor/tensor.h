@@ -30,19 +30,26 @@ struct Rule {
   const char* source;
 };
 
+// In WebAssembly size counts: there, counting references is a call.
+#ifdef __EMSCRIPTEN__
+#define TRAINMEM_COLD [[gnu::noinline]]
+#else
+#define TRAINMEM_COLD
+#endif
+
 /// Counted reference; T has members `references` and `release()`.
 template <class T>
 class Ref {
  public:
   Ref() = default;
   explicit Ref(T* object) : object_(object) { acquire(); }
-  Ref(const Ref& other) : object_(other.object_) { acquire(); }
+  TRAINMEM_COLD Ref(const Ref& other) : object_(other.object_) { acquire(); }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  Ref& operator=(Ref other) noexcept {
+  TRAINMEM_COLD Ref& operator=(Ref other) noexcept {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Ref() {
+  TRAINMEM_COLD ~Ref() {
     if (object_ != nullptr && --object_->references == 0) object_->release();
   }
   T* get() const { return object_; }
