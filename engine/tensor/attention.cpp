@@ -7,13 +7,16 @@ namespace trainmem {
 
 namespace {
 
-constexpr Rule flash_rule{"flash attention", "query, key, value, output and log-sum-exp: the backward of flash attention needs them",
+constexpr Rule flash_rule{"flash attention",
+                          "query, key, value, output and log-sum-exp: the backward of flash attention needs them",
                           "derivatives.yaml: _scaled_dot_product_flash_attention"};
 constexpr Rule flash_scratch_rule{"flash attention", "",
                                   "pytorch aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp: mha_bwd"};
-constexpr Rule efficient_rule{"efficient attention",
-                              "query, key, value, output and log-sum-exp: the backward of efficient attention needs them",
-                              "derivatives.yaml: _scaled_dot_product_efficient_attention"};
+constexpr Rule flash_copy_rule{"flash attention", "",
+                               "pytorch aten/src/ATen/native/transformers/cuda/attention_backward.cu"};
+constexpr Rule efficient_rule{
+    "efficient attention", "query, key, value, output and log-sum-exp: the backward of efficient attention needs them",
+    "derivatives.yaml: _scaled_dot_product_efficient_attention"};
 constexpr Rule mask_rule{"attention mask", "", "pytorch aten/src/ATen/native/transformers/attention.cpp"};
 
 /// (b, a, s, d) whose memory is (b, s, a, d), as the kernels write it.
@@ -28,12 +31,12 @@ Tensor allocate_heads(const Shape& shape, DType dtype, const Label& label) {
 
 bool same_storage(const Tensor& a, const Tensor& b) { return a->storage.get() == b->storage.get(); }
 
-/// The flash kernel's backward reads (b, s, a, d) in contiguous memory: what lies otherwise is copied.
+/// _flash_attention_backward reads (b, s, a, d) in contiguous memory: what lies otherwise is copied.
 Tensor contiguous_heads(const Tensor& x) {
   const Shape& s = x.shape();
   const Strides expected = contiguous_strides({s[0], s[2], s[1], s[3]});
   if (x->strides[1] == expected[2] && x->strides[2] == expected[1]) return x;
-  return allocate_heads(s, x.dtype(), {&flash_rule, "contiguous copy"});
+  return allocate_heads(s, x.dtype(), {&flash_copy_rule, "contiguous copy (scratch)"});
 }
 
 Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
@@ -105,7 +108,8 @@ Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
       const Shape& s = query.shape();
       // Query, key and value that are parts of one tensor get their gradients as parts of one tensor.
       if (same_storage(query, key) && same_storage(query, value) && query.shape() == key.shape()) {
-        const Tensor together = allocate({s[0], s[2], 3, s[1], s[3]}, dtype, {&efficient_rule, "gradient of query, key and value"});
+        const Tensor together =
+            allocate({s[0], s[2], 3, s[1], s[3]}, dtype, {&efficient_rule, "gradient of query, key and value"});
         Strides strides = together->strides;
         const Strides part{strides[0], strides[3], strides[1], strides[4], 0};
         for (int i = 0; i < 3; ++i) b.give(i, alias(together, s, part));
@@ -178,7 +182,8 @@ Tensor aligned_mask(Tensor mask) {
 
 }  // namespace
 
-AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options) {
+AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const ScaledDotProduct& options) {
   const std::int64_t width = q.size(3).value();
   const bool grouped = k.size(1) != q.size(1);
   const bool same_width = v.size(3) == q.size(3);

@@ -240,13 +240,10 @@ std::vector<Tensor> split(Tensor argument, const std::vector<Size>& sizes, int d
   return results;
 }
 
-Tensor concatenate(const std::vector<Tensor>& given, int dimension, const char* role) {
-  const int d = dimension < 0 ? given[0].rank() + dimension : dimension;
-  DType dtype = given[0].dtype();
-  for (const Tensor& part : given) dtype = promote(dtype, part.dtype());
-  std::vector<Tensor> parts = given;
-  if (active_run().autocast.enabled)  // autocast_mode.cpp: cat is of the list that casts to the widest format
-    for (Tensor& part : parts) part = to(std::move(part), dtype);
+Tensor concatenate(const std::vector<Tensor>& parts, int dimension, const char* role) {
+  const int d = dimension < 0 ? parts[0].rank() + dimension : dimension;
+  DType dtype = parts[0].dtype();
+  for (const Tensor& part : parts) dtype = promote(dtype, part.dtype());  // inside the kernel, under autocast too
   const Ref<Node> node = begin_node(cat_rule, parts);
   Shape shape = parts[0].shape();
   for (std::size_t i = 1; i < parts.size(); ++i) shape[d] = shape[d] + parts[i].size(d);

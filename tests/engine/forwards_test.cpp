@@ -36,7 +36,7 @@ Sizes weights_of_forward(const Model& model) {
   Run run(recording);
   const ActivateRun active(run);
   const transformers::CausalModel forward(transformers::make_architecture(model, DType::bfloat16),
-                                          transformers::layer_slots(model, false), Recipe{}, nullptr);
+                                          transformers::layer_slots(model, Recipe{}, false), Recipe{}, nullptr);
   Sizes sizes;
   for (const Tensor& parameter : run.parameters) sizes.push_back(parameter.elements().value());
   return sizes;

@@ -28,7 +28,8 @@ Tensor turn(const Tensor& x, const Tensor& sin, const Tensor& cos) {
   };
   const Tensor wide_sin = repeated(sin);
   const Tensor wide_cos = repeated(cos);
-  return x * wide_cos + rotate_every_two(x) * wide_sin;
+  const Tensor straight = x * wide_cos;
+  return straight + rotate_every_two(x) * wide_sin;
 }
 
 class GptjBlock : public Block {
