@@ -1,8 +1,8 @@
-// The caching allocator on sizes. The free blocks of a pool stand in one sorted array: a step has few of them at
-// a time, so a binary search and a short move cost less than a tree.
+// The caching allocator on sizes.
 #include "engine/allocator.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace trainmem {
 namespace {
@@ -29,14 +29,75 @@ void add(Counter& counter, Bytes bytes) {
   counter.peak = std::max(counter.peak, counter.current);
 }
 
-struct SmallerThenLower {
-  template <class FreeBlock>
-  bool operator()(const FreeBlock& left, const FreeBlock& right) const {
-    return left.size != right.size ? left.size < right.size : left.address < right.address;
-  }
-};
-
 }  // namespace
+
+// The class of a size: its highest bit and the two bits below it, of the size in units of 512.
+int FreeBlocks::size_class(Bytes size) {
+  const auto units = static_cast<std::uint64_t>(size / min_block);
+  const int highest = static_cast<int>(std::bit_width(units)) - 1;
+  if (highest < 2) return static_cast<int>(units);
+  return 4 * (highest - 1) + static_cast<int>((units >> (highest - 2)) & 3U);
+}
+
+// The first occupied class from `from` on; class_count if there is none.
+int FreeBlocks::next_class(int from) const {
+  for (int word = from / 64; word < class_count / 64; ++word) {
+    std::uint64_t bits = occupied_[static_cast<std::size_t>(word)];
+    if (word == from / 64) bits &= ~std::uint64_t{0} << (from % 64);
+    if (bits != 0) return 64 * word + std::countr_zero(bits);
+  }
+  return class_count;
+}
+
+void FreeBlocks::insert(Bytes size, Bytes address, std::int32_t block) {
+  const int list = size_class(size);
+  auto& entries = lists_[static_cast<std::size_t>(list)];
+  auto place = entries.end();
+  while (place != entries.begin()) {
+    const Entry& before = *(place - 1);
+    if (before.size < size || (before.size == size && before.address < address)) break;
+    --place;
+  }
+  entries.insert(place, {size, address, block});
+  occupied_[static_cast<std::size_t>(list / 64)] |= std::uint64_t{1} << (list % 64);
+}
+
+void FreeBlocks::erase(Bytes size, Bytes address) {
+  const int list = size_class(size);
+  const auto& entries = lists_[static_cast<std::size_t>(list)];
+  std::size_t position = 0;
+  while (entries[position].size != size || entries[position].address != address) ++position;
+  remove(list, position);
+}
+
+std::int32_t FreeBlocks::take(Bytes size, std::int32_t avoided) {
+  int list = size_class(size);
+  std::size_t position = 0;
+  const auto& own = lists_[static_cast<std::size_t>(list)];
+  while (position < own.size() && own[position].size < size) ++position;
+  if (position == own.size()) {
+    list = next_class(list + 1);
+    position = 0;
+    if (list == class_count) return none;
+  }
+  if (lists_[static_cast<std::size_t>(list)][position].block == avoided && avoided != none) {
+    if (position + 1 < lists_[static_cast<std::size_t>(list)].size()) {
+      ++position;
+    } else if (const int next = next_class(list + 1); next != class_count) {
+      list = next;
+      position = 0;
+    }
+  }
+  return remove(list, position);
+}
+
+std::int32_t FreeBlocks::remove(int list, std::size_t position) {
+  auto& entries = lists_[static_cast<std::size_t>(list)];
+  const std::int32_t block = entries[position].block;
+  entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(position));
+  if (entries.empty()) occupied_[static_cast<std::size_t>(list / 64)] &= ~(std::uint64_t{1} << (list % 64));
+  return block;
+}
 
 CachingAllocator::CachingAllocator(AllocatorOptions options) : options_(options) {
   for (std::size_t index = 0; index < pools_.size(); ++index) {
@@ -54,7 +115,9 @@ CachingAllocator::Handle CachingAllocator::allocate(Bytes bytes, Stream stream) 
   const Bytes size = round_up(bytes, min_block);
   const std::int32_t from = 2 * static_cast<std::int32_t>(stream) + (size <= small_size ? 0 : 1);
 
-  std::int32_t index = take_free_block(pool(from), size);
+  // Best fit. The last block of a growing segment counts as large as the segment can become, so any other block that
+  // fits goes first (get_free_block, expandable_size).
+  std::int32_t index = pool(from).free_blocks.take(size, pool(from).last);
   if (index == no_block) index = options_.expandable_segments ? grow_segment(from, size) : new_segment(from, size);
 
   const Bytes rest = block(index).size - size;
@@ -90,19 +153,6 @@ void CachingAllocator::free(Handle handle) {
     index = previous;
   }
   insert_free(index);
-}
-
-// Best fit. The last block of a growing segment counts as large as the segment can become, so any other block
-// that fits goes first (get_free_block, expandable_size).
-std::int32_t CachingAllocator::take_free_block(Pool& from, Bytes size) {
-  auto& free_blocks = from.free_blocks;
-  auto found =
-      std::lower_bound(free_blocks.begin(), free_blocks.end(), FreeBlock{size, -1, no_block}, SmallerThenLower{});
-  if (found == free_blocks.end()) return no_block;
-  if (found->block == from.last && found + 1 != free_blocks.end()) ++found;
-  const std::int32_t index = found->block;
-  free_blocks.erase(found);
-  return index;
 }
 
 std::int32_t CachingAllocator::new_segment(std::int32_t pool_index, Bytes size) {
@@ -170,17 +220,13 @@ std::int32_t CachingAllocator::new_block(const Block& made) {
 void CachingAllocator::insert_free(std::int32_t index) {
   Block& freed = block(index);
   freed.is_free = true;
-  auto& free_blocks = pool(freed.pool).free_blocks;
-  const FreeBlock entry{freed.size, freed.address, index};
-  free_blocks.insert(std::lower_bound(free_blocks.begin(), free_blocks.end(), entry, SmallerThenLower{}), entry);
+  pool(freed.pool).free_blocks.insert(freed.size, freed.address, index);
 }
 
 void CachingAllocator::erase_free(std::int32_t index) {
   Block& used = block(index);
   used.is_free = false;
-  auto& free_blocks = pool(used.pool).free_blocks;
-  const FreeBlock entry{used.size, used.address, index};
-  free_blocks.erase(std::lower_bound(free_blocks.begin(), free_blocks.end(), entry, SmallerThenLower{}));
+  pool(used.pool).free_blocks.erase(used.size, used.address);
 }
 
 Replay replay(const Recording& recording, AllocatorOptions options) {

@@ -26,6 +26,34 @@ struct Counter {
   Bytes peak = 0;
 };
 
+/// The free blocks of a pool, ordered by size, then address. They stand in classes of size, four to a doubling, each
+/// a short sorted list; a bitmap tells which classes have any.
+class FreeBlocks {
+ public:
+  static constexpr std::int32_t none = -1;
+
+  void insert(Bytes size, Bytes address, std::int32_t block);
+  void erase(Bytes size, Bytes address);
+  /// Removes the smallest block of at least `size`, lowest address first, and returns it; `avoided` only if there is
+  /// no other. none: there is no such block.
+  std::int32_t take(Bytes size, std::int32_t avoided);
+
+ private:
+  struct Entry {
+    Bytes size;
+    Bytes address;
+    std::int32_t block;
+  };
+  static constexpr int class_count = 192;
+
+  static int size_class(Bytes size);
+  int next_class(int from) const;
+  std::int32_t remove(int list, std::size_t position);
+
+  std::array<std::vector<Entry>, class_count> lists_;
+  std::array<std::uint64_t, class_count / 64> occupied_{};
+};
+
 /// The allocator of one GPU that never runs out of memory.
 class CachingAllocator {
  public:
@@ -57,13 +85,8 @@ class CachingAllocator {
     std::int32_t pool;
     bool is_free;
   };
-  struct FreeBlock {  // ordered by size, then address
-    Bytes size;
-    Bytes address;
-    std::int32_t block;
-  };
   struct Pool {
-    std::vector<FreeBlock> free_blocks;
+    FreeBlocks free_blocks;
     std::int32_t last = no_block;  // expandable segments: the block at the segment's end
     Bytes mapped_end = 0;          // expandable segments: address after it
     Bytes reserved = 0;
@@ -73,7 +96,6 @@ class CachingAllocator {
   Pool& pool(std::int32_t index) { return pools_[static_cast<std::size_t>(index)]; }
   static bool is_small(std::int32_t pool) { return pool % 2 == 0; }
 
-  std::int32_t take_free_block(Pool& from, Bytes size);
   std::int32_t new_segment(std::int32_t pool_index, Bytes size);
   std::int32_t grow_segment(std::int32_t pool_index, Bytes size);
   void split(std::int32_t index, Bytes size);
