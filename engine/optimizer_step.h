@@ -21,6 +21,7 @@ class OptimizerStep {
  private:
   bool in_backward_;
   bool clipping_;
+  bool sharded_;
   OptimizerWalk walk_;
 };
 

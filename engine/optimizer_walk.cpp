@@ -33,6 +33,9 @@ constexpr Rule code_book_rule{"qmap", "the 256 values that 8-bit codes stand for
 constexpr const char* clip_source = "pytorch torch/nn/utils/clip_grad.py: _get_total_norm";
 constexpr Rule norm_rule{"linalg_vector_norm", "norm of a gradient", clip_source};
 constexpr Rule stack_rule{"stack", "norms of all gradients", clip_source};
+constexpr Rule power_rule{"pow", "", clip_source};
+constexpr Rule all_reduce_rule{"all-reduce", "", clip_source};
+constexpr Rule coefficient_rule{"clipping coefficient", "", "pytorch torch/nn/utils/clip_grad.py: _clip_grads_with_norm_"};
 
 template <class T>
 T& at(std::array<T, optimizer_slots>& slots, int slot) {
@@ -181,7 +184,30 @@ void OptimizerWalk::zero_grad() const {
   });
 }
 
-void clip_gradient_norm() {
+namespace {
+
+/// Norms of DTensors are summed over the GPUs as powers. torch/distributed/tensor/_ops/_math_ops.py: NormReduction.
+Tensor summed_over_gpus(const Tensor& stack) {
+  const Tensor powers = allocate(stack.shape(), stack.dtype(), {&power_rule});
+  const Tensor summed = allocate(stack.shape(), stack.dtype(), {&all_reduce_rule});
+  return allocate(stack.shape(), stack.dtype(), {&power_rule});
+}
+
+/// What the gradients are multiplied with: max_norm / (total + 1e-6), at most 1.
+Tensor clipping_coefficient(const Tensor& total) {
+  const auto number = [&] { return allocate({}, total.dtype(), {&coefficient_rule}); };
+  Tensor coefficient;
+  {
+    const Tensor sum = number();
+    const Tensor reciprocal = number();
+    coefficient = number();
+  }
+  return number();
+}
+
+}  // namespace
+
+void clip_gradient_norm(bool sharded) {
   const std::vector<Tensor>& parameters = active_run().parameters;
   std::vector<Tensor> norms(parameters.size());
   Size count = 0;
@@ -194,11 +220,14 @@ void clip_gradient_norm() {
     count = count + (times == active_run().layer_times.end() ? Size(1) : times->second);
   });
   if (count.value() == 0) return;
+  Tensor total;
   {
     const Tensor stack = allocate({count}, dtype, {&stack_rule});
-    const Tensor total = allocate({}, dtype, {&norm_rule});
+    const Tensor whole = sharded ? summed_over_gpus(stack) : stack;
+    total = allocate({}, dtype, {&norm_rule});
   }
   drop(norms);
+  const Tensor coefficient = clipping_coefficient(total);
 }
 
 }  // namespace trainmem

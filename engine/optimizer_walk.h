@@ -69,7 +69,8 @@ class OptimizerWalk {
   std::unordered_set<const TensorBody*> stepped_alone_;
 };
 
-/// torch.nn.utils.clip_grad_norm_ (foreach) over the active run's gradients.
-void clip_gradient_norm();
+/// torch.nn.utils.clip_grad_norm_ (foreach) over the active run's gradients. `sharded`: they are DTensors, of which
+/// each GPU has a part.
+void clip_gradient_norm(bool sharded = false);
 
 }  // namespace trainmem

@@ -101,12 +101,18 @@ class Training {
       run_.begin_phase(step, Phase::loss, name + " forward");
       loss = model.loss(logits, labels);
     }
-    if (config_.recipe.training_loop == TrainingLoop::trainer) logits.reset();
+    // torchtitan train.py: del pred; of its micro-batches' losses only the mean is held.
+    const bool torchtitan = config_.recipe.framework == Framework::torchtitan;
+    if (config_.recipe.training_loop == TrainingLoop::trainer || torchtitan) logits.reset();
     Tensor mean;  // of the loss over the micro-batches
-    if (config_.recipe.gradient_accumulation_steps > 1) mean = scalar_operation(loss);
+    if (config_.recipe.gradient_accumulation_steps > 1) {
+      mean = scalar_operation(loss);
+      if (torchtitan) loss.reset();
+    }
     run_.begin_phase(step, Phase::backward, name + " backward");
-    run_backward(mean.defined() ? mean : loss);
-    if (wrapper_) wrapper_->end_backward();
+    run_backward(mean.defined() ? mean : loss, [this] {
+      if (wrapper_) wrapper_->end_backward();
+    });
   }
 
   const Config& config_;

@@ -241,10 +241,11 @@ void run_backward(const Tensor& root, Tensor gradient) {
   engine.run(root->grad_fn, root->output_number, std::move(gradient));
 }
 
-void run_backward(const Tensor& loss) {
+void run_backward(const Tensor& loss, const std::function<void()>& at_end) {
   constexpr static Rule ones{"gradient of the loss", "", "pytorch torch/autograd/__init__.py: ones_like"};
   const Tensor gradient = allocate(loss.shape(), loss.dtype(), {&ones});  // the caller of the engine holds it
   run_backward(loss, gradient);
+  if (at_end) at_end();
 }
 
 Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool trainable) {

@@ -106,8 +106,8 @@ void finish_node(const Ref<Node>& node, const Tensor& result);
 /// The same tensor, wanting a gradient that nobody uses (requires_grad_ on an activation).
 Tensor require_gradient(Tensor tensor);
 
-/// Runs backward from a scalar loss.
-void run_backward(const Tensor& loss);
+/// Runs backward from a scalar loss. `at_end`: what was queued to run when the last node has run (queue_callback).
+void run_backward(const Tensor& loss, const std::function<void()>& at_end = nullptr);
 /// Runs backward from any tensor with the gradient given.
 void run_backward(const Tensor& root, Tensor gradient);
 

@@ -68,6 +68,12 @@ Tensor llama_norm(const Tensor& x, const Tensor& weight, bool cast_last) {
   return weight * to(hidden, x.dtype());
 }
 
+/// torchtitan models/norms.py, before torch.nn.RMSNorm: RMSNorm.
+Tensor torchtitan_norm(const Tensor& x, const Tensor& weight) {
+  const Tensor hidden = to(x, DType::float32);
+  return to(hidden * rsqrt(add_number(mean_last(square(hidden)))), x.dtype()) * weight;
+}
+
 /// models/gemma/modeling_gemma.py: GemmaRMSNorm, everything in fp32.
 Tensor gemma_norm(const Tensor& x, const Tensor& weight) {
   Tensor hidden = to(x, DType::float32);
@@ -107,6 +113,7 @@ Tensor NormLayer::operator()(Tensor argument) const {
   switch (form) {
     case Form::layer_norm: return layer_norm(x, weight, bias);
     case Form::fused: return fused_rms_norm(x, weight);
+    case Form::torchtitan: return torchtitan_norm(x, weight);
     case Form::llama: return llama_norm(x, weight, false);
     case Form::olmo2: return llama_norm(x, weight, true);
     case Form::gemma: return gemma_norm(x, weight);

@@ -32,7 +32,7 @@ struct Conv1D {
 
 /// The norm of a model: layer norm in one kernel, or RMSNorm written out as the families write it.
 struct NormLayer {
-  enum class Form { layer_norm, llama, gemma, olmo, olmo2, cohere, nemotron, fused } form = Form::llama;
+  enum class Form { layer_norm, llama, gemma, olmo, olmo2, cohere, nemotron, fused, torchtitan } form = Form::llama;
   Tensor weight;
   Tensor bias;
   NormLayer() = default;
