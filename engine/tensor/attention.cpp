@@ -131,6 +131,13 @@ Tensor repeat_heads(Tensor argument, Size times) {
   return reshape(contiguous(expand(unsqueeze(x, 2), wide)), {s[0], s[1] * times, s[2], s[3]});
 }
 
+/// attention.cpp, _safe_softmax: rows that are masked as a whole become zero, in place.
+Tensor safe_softmax(const Tensor& scores) {
+  Tensor result = softmax(scores);
+  const Tensor infinite = allocate(scores.shape(), DType::boolean, {&mask_rule, "masked scores (scratch)"});
+  return result;
+}
+
 /// Written out: attention.cpp, _scaled_dot_product_attention_math.
 Tensor math(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options) {
   const DType origin = q.dtype();
@@ -139,7 +146,8 @@ Tensor math(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options) {
     k = to(std::move(k), DType::float32);
     v = to(std::move(v), DType::float32);
   }
-  // Its local variables live until it returns.
+  // Autocast has done its part before; local variables live until the function returns.
+  const Set<bool> no_autocast(active_run().autocast.enabled, false);
   const Tensor scaled = multiply_number(q);
   Tensor mask = options.mask;
   if (options.causal && !mask.defined()) {
@@ -152,16 +160,15 @@ Tensor math(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options) {
     const Tensor lowest = allocate({}, scaled.dtype(), {&mask_rule});
     mask = allocate(square, scaled.dtype(), {&mask_rule, "causal mask"});
   }
-  if (options.grouped && k.size(1) != q.size(1)) {
-    const Size times = q.size(1) / k.size(1);
-    k = repeat_heads(std::move(k), times);
-    v = repeat_heads(std::move(v), times);
-  }
+  const bool repeats = options.grouped && k.size(1) != q.size(1);
+  const Tensor key = repeats ? repeat_heads(k, q.size(1) / k.size(1)) : k;
+  const Tensor value = repeats ? repeat_heads(v, q.size(1) / v.size(1)) : v;
   // The mask is added in place.
-  Tensor attention = matmul(scaled, multiply_number(transpose(k, -2, -1)), "scores");
-  attention = softmax(attention);
+  Tensor attention = matmul(scaled, multiply_number(transpose(key, -2, -1)), "scores");
+  attention = safe_softmax(attention);
   if (options.dropout > 0) attention = dropout(attention, options.dropout);
-  return to(matmul(attention, v, "attention output"), origin);
+  const Tensor weights = to(attention, origin);  // its second result, which nobody takes
+  return to(matmul(attention, value, "attention output"), origin);
 }
 
 /// attention.cpp, convert_boolean_attn_mask: zeros and minus infinities, anew in every call.

@@ -1,4 +1,6 @@
 // Rules of single operations: what they allocate and what autograd keeps, reasoned from PyTorch's source.
+#include <vector>
+
 #include "engine/blocks/transformers/parts.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
@@ -212,4 +214,24 @@ TEST_CASE("tensor: tanh GELUs written out keep every factor") {
   CHECK(kept(Activation::gelu_new) == 4);  // 0.5 x, tanh, 1 + tanh
   // 0.5 x, 0.8 x, 0.04 x, 1 + 0.04 x x, tanh, 1 + tanh
   CHECK(kept(Activation::gelu_fast) == 7);
+}
+
+TEST_CASE(
+    "tensor: the math kernel computes in fp32, under autocast too, and casts its weights back beside its result") {
+  for (const bool autocast : {false, true}) {
+    Bench bench;
+    const DType given = autocast ? DType::float32 : DType::bfloat16;
+    const Tensor q = allocate({1, 2, 16, 8}, given, {&test_rule});
+    ScaledDotProduct call;
+    call.forced_math = true;
+    const AutocastScope scope({autocast, DType::bfloat16});
+    CHECK(scaled_dot_product_attention(q, q, q, call).dtype() == DType::bfloat16);
+    // Of the size of the scores: scores, softmax, where a row is masked as a whole, weights.
+    std::vector<DType> squares;
+    for (const StorageRecord& storage : bench.recording.storages)
+      if (storage.rank > 2 && storage.shape[static_cast<std::size_t>(storage.rank) - 1] == 16 &&
+          storage.shape[static_cast<std::size_t>(storage.rank) - 2] == 16)
+        squares.push_back(storage.dtype);
+    CHECK(squares == std::vector<DType>{DType::float32, DType::float32, DType::boolean, DType::bfloat16});
+  }
 }
