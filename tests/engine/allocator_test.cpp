@@ -1,6 +1,12 @@
 #include "engine/allocator.h"
 
+#include <algorithm>
+#include <deque>
+#include <random>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "engine/accuracy/event_stream.h"
 #include "tests/catch.h"
@@ -8,8 +14,104 @@
 using namespace trainmem;
 
 namespace {
+
 constexpr Bytes mebibyte = 1 << 20;
-}
+
+/// The rules of CUDACachingAllocator.cpp taken literally: segments as lists of blocks, every search over all of them.
+class PlainAllocator {
+ public:
+  struct Block {
+    Bytes size = 0;
+    int owner = -1;  ///< -1: free
+  };
+  struct Segment {
+    bool small = false;
+    int stream = 0;
+    std::vector<Block> blocks;
+  };
+
+  explicit PlainAllocator(bool expands) : expands_(expands) {}
+  Bytes reserved() const { return reserved_; }
+
+  void allocate(int owner, Bytes bytes, int stream) {
+    const Bytes size = (bytes + 511) / 512 * 512;
+    const bool small = size <= mebibyte;
+    auto [segment, index] = find(size, small, stream);
+    if (segment == nullptr) std::tie(segment, index) = expands_ ? grow(size, small, stream) : add(size, small, stream);
+    Block& block = segment->blocks[index];
+    const Bytes rest = block.size - size;
+    block.owner = owner;
+    if (small || expands_ ? rest < 512 : rest <= mebibyte) return;
+    block.size = size;
+    segment->blocks.insert(segment->blocks.begin() + static_cast<std::ptrdiff_t>(index) + 1, {rest, -1});
+  }
+
+  void free(int owner) {
+    for (Segment& segment : segments_) {
+      for (Block& block : segment.blocks)
+        if (block.owner == owner) block.owner = -1;
+      for (std::size_t i = 0; i + 1 < segment.blocks.size();) {
+        if (segment.blocks[i].owner != -1 || segment.blocks[i + 1].owner != -1) {
+          ++i;
+          continue;
+        }
+        segment.blocks[i].size += segment.blocks[i + 1].size;
+        segment.blocks.erase(segment.blocks.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      }
+    }
+  }
+
+ private:
+  using Place = std::pair<Segment*, std::size_t>;
+
+  /// Segments stand in the order of their addresses, so the first of equal blocks is the lowest.
+  Place find(Bytes size, bool small, int stream) {
+    Place best{nullptr, 0};
+    Place at_end{nullptr, 0};
+    for (Segment& segment : segments_) {
+      if (segment.small != small || segment.stream != stream) continue;
+      for (std::size_t i = 0; i < segment.blocks.size(); ++i) {
+        const Block& block = segment.blocks[i];
+        if (block.owner != -1 || block.size < size) continue;
+        if (expands_ && i + 1 == segment.blocks.size()) {
+          at_end = {&segment, i};
+        } else if (best.first == nullptr || block.size < best.first->blocks[best.second].size) {
+          best = {&segment, i};
+        }
+      }
+    }
+    return best.first != nullptr ? best : at_end;
+  }
+
+  Place add(Bytes size, bool small, int stream) {
+    const Bytes whole = (size + 2 * mebibyte - 1) / (2 * mebibyte) * 2 * mebibyte;
+    const Bytes bytes = small ? 2 * mebibyte : size < 10 * mebibyte ? 20 * mebibyte : whole;
+    segments_.push_back({small, stream, {{bytes, -1}}});
+    reserved_ += bytes;
+    return {&segments_.back(), 0};
+  }
+
+  Place grow(Bytes size, bool small, int stream) {
+    const auto found = std::find_if(segments_.begin(), segments_.end(), [&](const Segment& segment) {
+      return segment.small == small && segment.stream == stream;
+    });
+    if (found == segments_.end()) segments_.push_back({small, stream, {}});
+    Segment& segment = found == segments_.end() ? segments_.back() : *found;
+    if (segment.blocks.empty() || segment.blocks.back().owner != -1) segment.blocks.push_back({});
+    Block& end = segment.blocks.back();
+    const Bytes unit = (small ? 2 : 20) * mebibyte;
+    const Bytes bytes = (size - end.size + unit - 1) / unit * unit;
+    end.size += bytes;
+    reserved_ += bytes;
+    return {&segment, segment.blocks.size() - 1};
+  }
+
+  bool expands_;
+  Bytes reserved_ = 0;
+  std::deque<Segment> segments_;
+};
+
+}  // namespace
 
 // Expected values were recorded with the streams: tests/traces/README.md.
 TEST_CASE("allocator: recorded event streams give the recorded peaks exactly") {
@@ -91,4 +193,30 @@ TEST_CASE("allocator: nothing is taken for zero bytes") {
   const auto nothing = allocator.allocate(0, Stream::compute);
   allocator.free(nothing);
   CHECK(allocator.reserved() == 0);
+}
+
+TEST_CASE("allocator: random requests take what the rules, taken literally, take") {
+  const bool expands = GENERATE(false, true);
+  const unsigned seed = GENERATE(1U, 2U, 3U, 4U, 5U, 6U);
+  CAPTURE(expands, seed);
+  std::mt19937 random(seed);
+  const auto below = [&](std::uint32_t limit) { return random() % limit; };
+  CachingAllocator allocator({.expandable_segments = expands});
+  PlainAllocator plain(expands);
+  std::vector<std::pair<int, CachingAllocator::Handle>> alive;
+  for (int owner = 0; owner < 1500; ++owner) {
+    // Few sizes, as in training, and some of any size.
+    const Bytes unit = Bytes{1} << (9 + below(17));
+    const Bytes bytes = below(4) == 0 ? 1 + static_cast<Bytes>(below(60U << 20U)) : unit * (1 + below(3));
+    const int stream = below(5) == 0 ? 1 : 0;
+    alive.emplace_back(owner, allocator.allocate(bytes, static_cast<Stream>(stream)));
+    plain.allocate(owner, bytes, stream);
+    while (!alive.empty() && below(100) < (alive.size() > 60 ? 60U : 40U)) {
+      const std::size_t which = below(static_cast<std::uint32_t>(alive.size()));
+      allocator.free(alive[which].second);
+      plain.free(alive[which].first);
+      alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+    REQUIRE(allocator.reserved() == plain.reserved());
+  }
 }
