@@ -45,6 +45,9 @@ export const defaultConfig: Config = {
   gpu: { preset: 'h100-sxm' },
 };
 
+/** Answers faster than this, in milliseconds, need not wait for the next frame. */
+const smooth = 8;
+
 const presetLists = { model: 'models', gpu: 'gpus', recipe: 'recipes' } as const;
 
 function parts(path: string): [SectionName, ...string[]] {
@@ -98,7 +101,18 @@ export class Calculator {
     subject: 'This model',
   };
 
-  constructor(private readonly changed: (change: Change) => void) {}
+  /** Milliseconds that the last estimate took. */
+  private took = 0;
+  private waiting = false;
+
+  /**
+   * `later` runs work after the next paint. A slow answer is computed there, so that typing stays smooth and several
+   * edits in one frame cost one estimate.
+   */
+  constructor(
+    private readonly changed: (change: Change) => void,
+    private readonly later?: (work: () => void) => void,
+  ) {}
 
   /** The engine has arrived: everything is computed for the first time, or again. */
   start(engine: Engine): void {
@@ -154,16 +168,14 @@ export class Calculator {
     this.state.drafts.delete(path);
     this.state.config = changed(this.state.config, path, value);
     delete this.state.remark;
-    this.compute();
-    this.changed('edit');
+    this.edited();
   }
 
   /** Back to what the preset says. */
   reset(path: string): void {
     this.state.drafts.delete(path);
     this.state.config = changed(this.state.config, path, undefined);
-    this.compute();
-    this.changed('edit');
+    this.edited();
   }
 
   resetSection(section: SectionName): void {
@@ -233,11 +245,33 @@ export class Calculator {
     return [...this.state.edited].filter(path => path.startsWith(`/${section}/`)).length;
   }
 
+  /** Is an answer still to come? */
+  get busy(): boolean {
+    return this.waiting;
+  }
+
+  private edited(): void {
+    const answer = () => {
+      this.waiting = false;
+      this.compute();
+      this.changed('edit');
+    };
+    if (!this.later || this.took < smooth) {
+      answer();
+      return;
+    }
+    if (!this.waiting) this.later(answer);
+    this.waiting = true;
+    this.changed('view');
+  }
+
   private compute(again = true): void {
     const { state } = this;
     if (!state.engine) return;
+    const start = performance.now();
     try {
       const answer = state.engine.estimate(state.config);
+      this.took = performance.now() - start;
       delete state.failure;
       if (answer.ok) {
         state.good = answer;

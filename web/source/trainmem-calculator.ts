@@ -64,7 +64,10 @@ export class TrainmemCalculator extends LitElement implements View {
   declare readonly: boolean;
   declare page: boolean;
 
-  readonly calculator = new Calculator(change => this.changed(change));
+  readonly calculator = new Calculator(
+    change => this.changed(change),
+    work => requestAnimationFrame(() => setTimeout(work)),
+  );
   hot = '';
   cursor: number | undefined;
   picker: PickerState | undefined;
@@ -335,6 +338,12 @@ export class TrainmemCalculator extends LitElement implements View {
     } catch {
       // As above.
     }
+  }
+
+  /** Resolves when the answer to the last edit is on the screen. */
+  protected override async getUpdateComplete(): Promise<boolean> {
+    while (this.calculator.busy) await new Promise(resolve => setTimeout(resolve, 4));
+    return super.getUpdateComplete();
   }
 
   protected override updated(): void {

@@ -100,8 +100,19 @@ export async function openCalculator(page, fragment = '') {
   await page.locator('trainmem-calculator .total').waitFor();
 }
 
-export const total = page => page.locator('trainmem-calculator .total').first().innerText();
-export const headline = page => page.locator('trainmem-calculator .headline').first().innerText();
+/** Waits until the answer to the last edit is on the screen. */
+export const settled = page =>
+  page
+    .locator('trainmem-calculator')
+    .first()
+    .evaluate(element => element.updateComplete);
+
+const text = selector => async page => {
+  await settled(page);
+  return page.locator(`trainmem-calculator ${selector}`).first().innerText();
+};
+export const total = text('.total');
+export const headline = text('.headline');
 
 /** Picks a preset by typing part of its name. */
 export async function pick(page, section, query, name) {
@@ -112,6 +123,7 @@ export async function pick(page, section, query, name) {
 
 /** The fragment once the throttled write has happened. */
 export async function fragment(page) {
+  await settled(page);
   await page.waitForTimeout(250);
   return new URL(page.url()).hash.slice(1);
 }

@@ -96,6 +96,7 @@ pageTest(
       });
       const other = await page.locator('#e3 .total').innerText();
       await page.locator('#first').getByLabel('Sequence length', { exact: true }).fill('1k');
+    await page.locator('#first').evaluate(element => element.updateComplete);
       const heard = JSON.parse(await page.evaluate(() => document.body.dataset.heard));
       assert.equal(heard[0], 'first');
       assert.match(heard[1], /seq=1024/);

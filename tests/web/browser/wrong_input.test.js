@@ -1,7 +1,7 @@
 // Broken links, bad texts in fields, sizes that do not divide, an engine that does not come: each says what is wrong,
 // and the last good answer stays.
 import assert from 'node:assert/strict';
-import { headline, openCalculator, origin, pageTest, total } from './chromium.js';
+import { headline, openCalculator, origin, pageTest, settled, total } from './chromium.js';
 
 pageTest('a link with unknown parts names each of them and applies the rest', {}, async page => {
   await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&frobnicate=3&tp=x&end');
@@ -82,6 +82,7 @@ pageTest(
       true,
     );
     await page.getByLabel('Tensor parallel', { exact: true }).fill('1');
+    await settled(page);
     assert.equal(await summary.count(), 0);
   },
 );

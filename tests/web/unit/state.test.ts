@@ -201,3 +201,32 @@ describe('an engine that stops', () => {
     expect(changes).toEqual(['edit', 'engine']);
   });
 });
+
+describe('an answer that takes long', () => {
+  test('waits for the next frame, and edits within one frame cost one estimate', () => {
+    const work: (() => void)[] = [];
+    const engine = smallEngine();
+    const quick = engine.estimate;
+    engine.estimate = config => {
+      const end = performance.now() + 12;
+      while (performance.now() < end);
+      return quick(config);
+    };
+    const calculator = new Calculator(
+      () => {},
+      later => work.push(later),
+    );
+    calculator.start(engine);
+    const calls = engine.calls.length;
+    calculator.set('/recipe/tensor_parallel', 2);
+    calculator.set('/recipe/tensor_parallel', 4);
+    expect(calculator.value('/recipe/tensor_parallel')).toBe(4);
+    expect(calculator.busy).toBe(true);
+    expect(engine.calls).toHaveLength(calls);
+    expect(work).toHaveLength(1);
+    work[0]!();
+    expect(calculator.busy).toBe(false);
+    expect(engine.calls.slice(calls)).toEqual([{ ...engine.calls.at(-1) }]);
+    expect(engine.calls.at(-1)?.recipe).toEqual({ tensor_parallel: 4 });
+  });
+});
