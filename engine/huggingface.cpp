@@ -145,7 +145,7 @@ void read_falcon(Model& model, const Keys& keys) {
   const bool new_architecture = keys.flag("new_decoder_architecture", false);
   if (new_architecture) {
     model.num_key_value_heads = model.num_attention_heads;
-    keys.read(model.num_key_value_heads, {"num_kv_heads"});
+    keys.read(model.num_key_value_heads, {"num_kv_heads", "n_head_kv"});
     std::int64_t norms = 2;
     keys.read(norms, {"num_ln_in_parallel_attn"});
     model.norms_per_layer = norms;

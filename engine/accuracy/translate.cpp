@@ -227,7 +227,11 @@ std::string translate_case(const json& trace_case, Config& config) {
   }
   recipe.framework = Framework::transformers;
   read_precision(settings, recipe);
-  settings.choose("attention", recipe.attention);
+  if (settings.text("attention") == "flash_attention_2") {
+    recipe.attention = AttentionKernel::flash;
+  } else {
+    settings.choose("attention", recipe.attention);
+  }
   read_checkpointing(settings, recipe);
   settings.choose("optimizer", recipe.optimizer);
   settings.choose("impl", recipe.optimizer_implementation);
