@@ -20,7 +20,7 @@ constexpr Field fields[] = {
      "Entries of the vocabulary: rows of the embedding and of the output head."},
     {"/model/hidden_size", "hidden", [](Config& c) -> Member { return c.model.hidden_size; }, 1, 1048576, "elements",
      "Model", "Width of the residual stream."},
-    {"/model/num_hidden_layers", "layers", [](Config& c) -> Member { return c.model.num_hidden_layers; }, 1, 4096,
+    {"/model/num_hidden_layers", "layers", [](Config& c) -> Member { return c.model.num_hidden_layers; }, 1, 1024,
      "layers", "Model", "Transformer blocks."},
     {"/model/num_attention_heads", "heads", [](Config& c) -> Member { return c.model.num_attention_heads; }, 1, 65536,
      "heads", "Model", "Query heads of one attention."},

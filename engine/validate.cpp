@@ -277,13 +277,16 @@ class Rules {
     const auto real = [](std::int64_t value) { return static_cast<double>(value); };
     const double tokens = real(recipe_.micro_batch_size) * real(recipe_.sequence_length);
     const double heads = real(model_.num_attention_heads);
-    const double widest = std::max({real(model_.hidden_size), real(model_.intermediate_size),
-                                    heads * real(model_.head_dim), real(model_.vocab_size)});
-    const double scores = heads * real(recipe_.sequence_length);
-    const double copies = real(model_.num_hidden_layers) * real(recipe_.pipeline_parallel);
-    const double activations = 64 * tokens * (widest + scores) * copies;
-    const double weights =
-        64 * widest * (real(model_.hidden_size) + real(model_.vocab_size)) * real(model_.num_hidden_layers);
+    const double heads_width = heads * real(model_.head_dim);
+    const double width = std::max({real(model_.hidden_size), real(model_.intermediate_size), heads_width});
+    const double vocabulary = real(model_.vocab_size);
+    const double layers = real(model_.num_hidden_layers);
+    const bool keeps_scores =
+        recipe_.attention == AttentionKernel::eager || recipe_.attention == AttentionKernel::sdpa_math;
+    const double scores = keeps_scores ? heads * real(recipe_.sequence_length) : 0;
+    const double activations = 64 * tokens * ((width + scores) * layers + vocabulary);
+    const double experts = real(std::max<std::int64_t>(1, model_.experts.num_experts));
+    const double weights = 64 * (4 * width * width * experts * layers + 2 * vocabulary * real(model_.hidden_size));
     if (activations + weights < most_bytes) return;
     issues_.push_back({"too_large", "", "The sizes lead to totals beyond 2^60 bytes.",
                        "Give smaller sizes: micro_batch_size, sequence_length, layers or widths."});
