@@ -230,7 +230,7 @@ export class TrainmemCalculator extends LitElement implements View {
     this.requestUpdate();
   }
 
-  moveCursor(index: number): void {
+  moveCursor(index: number | undefined): void {
     this.cursor = index;
     this.requestUpdate();
   }

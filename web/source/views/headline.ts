@@ -90,7 +90,11 @@ export function slimLine(view: View, good: GoodAnswer) {
       <span class="name">${view.calculator.state.subject}</span>
       <strong>${gigabytes(device.expected, units)}</strong>
       ${verdict.capacity > 0 ? html`<span class="muted">of ${gigabytes(verdict.capacity, units)}</span>` : nothing}
-      ${verdictBadge(verdict, units, true)}
+      ${
+        view.calculator.stale
+          ? html`<span class="verdict tight">${icons.warning()}not computed</span>`
+          : verdictBadge(verdict, units, true)
+      }
     </div>
     <div class="slimbar">
       ${thinBar(components, scale, units)}

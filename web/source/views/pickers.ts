@@ -3,7 +3,8 @@
 import { css, html, nothing } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { Preset, Section, SectionName } from '../border.js';
-import { count, gigabytes, plural, type Units, words } from '../format.js';
+import { optionLabel } from '../fields.js';
+import { count, gigabytes, plural, type Units } from '../format.js';
 import { icons } from './icons.js';
 import type { PickerState, View } from './view.js';
 
@@ -95,7 +96,11 @@ function summary(view: View, section: SectionName): string {
     if (number('bandwidth_gb_per_s') > 0) parts.push(`${number('bandwidth_gb_per_s').toLocaleString('en')} GB/s`);
     return parts.join(', ');
   }
-  const parts = [asText(config.framework), words(asText(config.precision)), words(asText(config.optimizer))];
+  const fields = view.calculator.state.engine?.presets.fields ?? [];
+  const parts = ['framework', 'precision', 'optimizer'].map(name => {
+    const field = fields.find(({ path }) => path === `/recipe/${name}`);
+    return field ? optionLabel(field, asText(config[name])) : '';
+  });
   parts.push(plural(good.result.num_gpus, 'GPU'));
   return parts.filter(Boolean).join(', ');
 }

@@ -23,7 +23,8 @@ function methods(lines: readonly TextbookLine[]): Method[] {
   return found;
 }
 
-const capital = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+/** "fp32" stays as it is. */
+const capital = (text: string) => (/^[a-z]+\d/.test(text) ? text : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`);
 
 function row(view: View, name: string, line: TextbookLine, allocated: number, scale: number, units: Units) {
   const id = `textbook/${line.method}`;

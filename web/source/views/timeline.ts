@@ -90,6 +90,13 @@ function areas({ points, x }: Drawing, top: number) {
     });
 }
 
+function nearest(places: readonly number[], wanted: number): number {
+  return places.reduce(
+    (best, place, index) => (Math.abs(place - wanted) < Math.abs(places[best]! - wanted) ? index : best),
+    0,
+  );
+}
+
 function describe(point: TimelinePoint, units: Units): string {
   return `${phaseLabels[point.phase]}, ${point.where || 'start'}: ${gigabytes(point.allocated, units)}`;
 }
@@ -164,9 +171,7 @@ export function timeline(view: View, result: Result) {
         .value=${live(String(x[at]))}
         @input=${(event: Event) => {
           const wanted = Number((event.target as HTMLInputElement).value);
-          let best = 0;
-          for (let i = 0; i < x.length; i++) if (Math.abs(x[i]! - wanted) < Math.abs(x[best]! - wanted)) best = i;
-          view.moveCursor(best);
+          view.moveCursor(nearest(x, wanted));
         }}
         @keydown=${(event: KeyboardEvent) => {
           const moves: Record<string, number> = {
@@ -188,10 +193,10 @@ export function timeline(view: View, result: Result) {
           if (event.pointerType !== 'mouse') return;
           const box = (event.currentTarget as Element).getBoundingClientRect();
           const wanted = (1000 * (event.clientX - box.left)) / box.width;
-          let best = 0;
-          for (let i = 0; i < x.length; i++) if (Math.abs(x[i]! - wanted) < Math.abs(x[best]! - wanted)) best = i;
+          const best = nearest(x, wanted);
           if (best !== at) view.moveCursor(best);
         }}
+        @pointerleave=${(event: PointerEvent) => event.pointerType === 'mouse' && view.moveCursor(undefined)}
       />
     </div>
     ${readout(points[at]!, units, at === peak)}

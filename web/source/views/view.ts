@@ -22,7 +22,7 @@ export interface View {
   toggle(id: string, open?: boolean): void;
   /** Position of the timeline's cursor; undefined: at the peak. */
   cursor: number | undefined;
-  moveCursor(index: number): void;
+  moveCursor(index: number | undefined): void;
   picker: PickerState | undefined;
   setPicker(picker: PickerState | undefined): void;
   /** Path of the field whose meaning is shown. */
