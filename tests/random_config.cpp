@@ -103,9 +103,12 @@ Config random_valid_config(Random& random) {
   static constexpr std::int64_t powers[] = {1, 2, 4, 8};
   static constexpr std::int64_t sequences[] = {128, 512, 1000, 2048, 4096, 8192};
   static constexpr std::int64_t vocabularies[] = {1000, 32000, 50257, 128256};
-  static constexpr const char* whole_models[] = {"gpt2",       "llama2-7b",  "llama3-8b", "mistral-7b-v0.1",
-                                                 "qwen2.5-7b", "gemma-2b",   "opt-1.3b",  "pythia-1.4b",
-                                                 "phi-2",      "llama2-70b", "gpt3-175b"};
+  // One of every family; what is not yet modelled is drawn again.
+  static constexpr const char* whole_models[] = {
+      "gpt2",       "llama2-7b",    "llama2-70b",      "llama3.1-8b", "mistral-7b-v0.1",  "qwen2.5-7b", "qwen3-0.6b",
+      "gemma-2b",   "gemma2-2b",    "gemma3-1b",       "opt-1.3b",    "pythia-1.4b",      "phi-2",      "phi-3-mini",
+      "bloom-560m", "gpt-j-6b",     "mpt-7b",          "falcon-7b",   "stablelm-3b-4e1t", "olmo2-7b",   "starcoder2-3b",
+      "gpt3-175b",  "mixtral-8x7b", "deepseek-v2-lite"};
   while (true) {
     Config config;
     Issues issues;
@@ -145,6 +148,12 @@ Config random_valid_config(Random& random) {
     recipe.data_parallel_size = random.chance(50) ? 1 : random.pick(powers) * random.pick(powers);
     recipe.tensor_parallel = random.chance(60) ? 1 : random.pick(powers);
     recipe.pipeline_parallel = random.chance(70) ? 1 : 1 + random.below(8);
+    if (recipe.pipeline_parallel > 1 && random.chance(20)) {
+      recipe.pipeline_first_stage_layers = 1 + random.below(config.model.num_hidden_layers);
+    }
+    recipe.context_parallel = random.chance(95) ? 1 : 2;
+    recipe.lora.rank = random.chance(85) ? 0 : random.pick(powers) * 8;
+    if (random.chance(10)) recipe.hybrid_shard_size = random.pick(powers);
     if (random.chance(10)) recipe.recomputation_layers = 1 + random.below(config.model.num_hidden_layers);
     complete(config);
     if (issues.empty() && validate(config).empty()) return config;
