@@ -62,7 +62,7 @@ struct Model {
   bool embedding_norm = false;
   bool final_norm = true;
   QkNorm qk_norm = QkNorm::none;
-  bool attention_bias = false;         ///< biases of the query, key and value projections
+  bool attention_bias = false;  ///< biases of the query, key and value projections
   bool attention_output_bias = false;
   bool mlp_bias = false;
   bool lm_head_bias = false;
@@ -88,11 +88,11 @@ struct Model {
 
 struct Gpu {
   std::string name;
-  std::int64_t memory_bytes = 0;          ///< marketed size
-  std::int64_t driver_visible_bytes = 0;  ///< total that nvidia-smi shows; 0: unknown
-  std::int64_t usable_bytes = 0;          ///< what the runtime gives a program; 0: unknown
-  double bandwidth_gb_per_s = 0;          ///< datasheet, 1e9 bytes a second
-  double measured_bandwidth_gb_per_s = 0; ///< 0: unknown
+  std::int64_t memory_bytes = 0;           ///< marketed size
+  std::int64_t driver_visible_bytes = 0;   ///< total that nvidia-smi shows; 0: unknown
+  std::int64_t usable_bytes = 0;           ///< what the runtime gives a program; 0: unknown
+  double bandwidth_gb_per_s = 0;           ///< datasheet, 1e9 bytes a second
+  double measured_bandwidth_gb_per_s = 0;  ///< 0: unknown
   double bf16_dense_tflops = 0;
   std::string memory_technology;
 };
@@ -100,8 +100,23 @@ struct Gpu {
 enum class Framework { pytorch, transformers, torchtitan, torchtune, megatron, deepspeed };
 enum class Precision { fp32, bf16, fp16, bf16_mixed, fp16_mixed, bf16_autocast, fp16_autocast, fsdp_bf16, fp8 };
 enum class Optimizer {
-  adamw, adamw_amsgrad, adamw_8bit, adamw_paged, adamw_paged_8bit, sgd, sgd_momentum, adafactor, adafactor_hf,
-  adagrad, rmsprop, nadam, lion, lion_8bit, muon, galore, none
+  adamw,
+  adamw_amsgrad,
+  adamw_8bit,
+  adamw_paged,
+  adamw_paged_8bit,
+  sgd,
+  sgd_momentum,
+  adafactor,
+  adafactor_hf,
+  adagrad,
+  rmsprop,
+  nadam,
+  lion,
+  lion_8bit,
+  muon,
+  galore,
+  none
 };
 enum class OptimizerImplementation { for_loop, foreach, fused, in_backward };
 enum class DataParallel { ddp, zero1, zero2, zero3, fsdp };
@@ -156,7 +171,7 @@ struct Recipe {
   std::int64_t context_parallel = 1;
   std::int64_t expert_parallel = 1;
   std::int64_t expert_tensor_parallel = 1;
-  bool distributed_optimizer = false;  ///< Megatron: main weights and states divided over data-parallel ranks
+  bool distributed_optimizer = false;    ///< Megatron: main weights and states divided over data-parallel ranks
   std::int64_t vocabulary_multiple = 1;  ///< vocabulary padded to a multiple of this times tensor_parallel
 
   Recomputation recomputation = Recomputation::none;

@@ -7,7 +7,20 @@ namespace trainmem {
 
 using Bytes = std::int64_t;
 
-enum class DType : std::uint8_t { automatic, float64, float32, bfloat16, float16, float8, int64, int32, int8, uint8, boolean, nf4 };
+enum class DType : std::uint8_t {
+  automatic,
+  float64,
+  float32,
+  bfloat16,
+  float16,
+  float8,
+  int64,
+  int32,
+  int8,
+  uint8,
+  boolean,
+  nf4
+};
 
 /// Storage width in bits; automatic has none.
 constexpr std::int64_t bits(DType dtype) {

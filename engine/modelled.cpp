@@ -36,9 +36,9 @@ constexpr Missing all_missing[] = {
      [](const Config& c) { return c.model.linear_attention_every > 0; }},
     {"/recipe/lora/rank", "LoRA under this framework or FSDP is", "Choose framework transformers, and one GPU or ddp.",
      [](const Config& c) {
-       return c.recipe.lora.rank > 0 && (c.recipe.framework == Framework::megatron ||
-                                         c.recipe.framework == Framework::torchtitan ||
-                                         (c.recipe.data_parallel != DataParallel::ddp && c.recipe.data_parallel_size > 1));
+       return c.recipe.lora.rank > 0 &&
+              (c.recipe.framework == Framework::megatron || c.recipe.framework == Framework::torchtitan ||
+               (c.recipe.data_parallel != DataParallel::ddp && c.recipe.data_parallel_size > 1));
      }},
     {"/recipe/quantization", "Training on 8-bit weights is", "Choose nf4 or nf4_double.",
      [](const Config& c) { return c.recipe.quantization == Quantization::int8; }},

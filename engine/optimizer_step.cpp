@@ -12,7 +12,7 @@ bool is_dtensor(const Recipe& r) {
   return (r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2 && r.data_parallel_size > 1) ||
          r.tensor_parallel > 1;
 }
-}
+}  // namespace
 
 OptimizerStep::OptimizerStep(const Recipe& recipe, const Formats& formats)
     : in_backward_(recipe.optimizer_implementation == OptimizerImplementation::in_backward),

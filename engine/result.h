@@ -14,8 +14,16 @@
 namespace trainmem {
 
 enum class Component : std::uint8_t {
-  weights, master_weights, gradients, optimizer_states, activations, logits_and_loss, optimizer_temporaries,
-  gathered_parameters, communication, workspace
+  weights,
+  master_weights,
+  gradients,
+  optimizer_states,
+  activations,
+  logits_and_loss,
+  optimizer_temporaries,
+  gathered_parameters,
+  communication,
+  workspace
 };
 inline constexpr int component_count = 10;
 const char* name(Component component);
@@ -29,25 +37,25 @@ enum class RowKind : std::uint8_t { exact, estimate, measured };
 
 /// A named family of tensors alive at the peak.
 struct Row {
-  std::string name;       ///< dotted: "attention.query"
-  std::string shape;      ///< numbers, as PyTorch prints them: "2x4096x5120"
+  std::string name;   ///< dotted: "attention.query"
+  std::string shape;  ///< numbers, as PyTorch prints them: "2x4096x5120"
   std::string dtype;
-  std::int64_t elements = 0;       ///< of one tensor
-  double element_bytes = 0;        ///< 0.5 for nf4
-  std::int64_t copies = 1;         ///< tensors in this row, over layers and micro-batches
-  Bytes bytes = 0;                 ///< of the whole row
+  std::int64_t elements = 0;  ///< of one tensor
+  double element_bytes = 0;   ///< 0.5 for nf4
+  std::int64_t copies = 1;    ///< tensors in this row, over layers and micro-batches
+  Bytes bytes = 0;            ///< of the whole row
   Component component = Component::activations;
-  std::string why;        ///< why it is alive
-  std::string formula;    ///< "2 x 4096 x 5120 x 2 bytes x 39"
-  std::string source;     ///< where the rule stands
+  std::string why;      ///< why it is alive
+  std::string formula;  ///< "2 x 4096 x 5120 x 2 bytes x 39"
+  std::string source;   ///< where the rule stands
   RowKind kind = RowKind::exact;
 };
 
 /// One corner of the timeline curve: allocated bytes after something happened.
 struct TimelinePoint {
   Phase phase = Phase::initialise;
-  std::string where;          ///< "backward / layer 31 / mlp"
-  Bytes allocated = 0;        ///< highest bytes since the previous point
+  std::string where;    ///< "backward / layer 31 / mlp"
+  Bytes allocated = 0;  ///< highest bytes since the previous point
   ComponentBytes components{};
 };
 
@@ -59,10 +67,10 @@ struct PhasePeak {
 };
 
 struct Stage {
-  std::int64_t index = 0;      ///< pipeline stage, 0 first
+  std::int64_t index = 0;  ///< pipeline stage, 0 first
   std::int64_t layers = 0;
   std::int64_t micro_batches_in_flight = 0;
-  std::int64_t parameters = 0; ///< held by one GPU of the stage
+  std::int64_t parameters = 0;  ///< held by one GPU of the stage
   Bytes allocated = 0;
   ComponentBytes components{};
   bool worst = false;
@@ -94,7 +102,7 @@ struct Verdict {
 /// One published closed formula, as its source gives it.
 struct TextbookLine {
   std::string method;
-  std::string formula;   ///< with the numbers put in
+  std::string formula;  ///< with the numbers put in
   Bytes bytes = 0;
   std::string source;
   std::string leaves_out;
@@ -118,7 +126,7 @@ struct Result {
   std::int64_t active_parameters = 0;  ///< used by one token
   std::int64_t trainable_parameters = 0;
   std::int64_t num_gpus = 1;
-  std::int64_t global_batch_size = 0;  ///< sequences
+  std::int64_t global_batch_size = 0;    ///< sequences
   std::vector<std::string> not_counted;  ///< sentences
 };
 

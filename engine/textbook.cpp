@@ -176,18 +176,12 @@ Bytes korthikanti_bytes(ActivationTechnique technique, const LayerSizes& z, std:
   const Bytes sbh = product({z.s, z.b, z.h, layers});
   const Bytes scores = product({5, z.a, z.s, z.s, z.b, layers});
   switch (technique) {
-    case ActivationTechnique::no_parallelism:
-      return sum(product({34, sbh}), scores);
-    case ActivationTechnique::tensor:
-      return sum(product({10, sbh}), divide_up(sum(product({24, sbh}), scores), z.t));
-    case ActivationTechnique::tensor_and_sequence:
-      return divide_up(sum(product({34, sbh}), scores), z.t);
-    case ActivationTechnique::tensor_and_selective:
-      return sum(product({10, sbh}), divide_up(product({24, sbh}), z.t));
-    case ActivationTechnique::tensor_and_sequence_and_selective:
-      return divide_up(product({34, sbh}), z.t);
-    case ActivationTechnique::full_recomputation:
-      return product({2, sbh});
+    case ActivationTechnique::no_parallelism: return sum(product({34, sbh}), scores);
+    case ActivationTechnique::tensor: return sum(product({10, sbh}), divide_up(sum(product({24, sbh}), scores), z.t));
+    case ActivationTechnique::tensor_and_sequence: return divide_up(sum(product({34, sbh}), scores), z.t);
+    case ActivationTechnique::tensor_and_selective: return sum(product({10, sbh}), divide_up(product({24, sbh}), z.t));
+    case ActivationTechnique::tensor_and_sequence_and_selective: return divide_up(product({34, sbh}), z.t);
+    case ActivationTechnique::full_recomputation: return product({2, sbh});
   }
   return 0;
 }

@@ -62,8 +62,7 @@ Prediction predict(const Config& config, int steps) {
     if (!prediction.refused.empty()) prediction.refused += " ";
     prediction.refused += issue.path + ": " + issue.message;
   }
-  if (prediction.refused.empty() &&
-      make_architecture(config.model, config.recipe) == nullptr) {
+  if (prediction.refused.empty() && make_architecture(config.model, config.recipe) == nullptr) {
     prediction.refused = "/model/model_type: '" + config.model.model_type + "' has no forward yet.";
   }
   if (!prediction.refused.empty()) return prediction;

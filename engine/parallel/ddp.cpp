@@ -17,7 +17,8 @@ Ddp::Ddp(bool gradient_as_bucket_view) {
     const Tensor& parameter = run.parameters[i];
     if (!parameter.requires_grad()) continue;
     const auto times = run.layer_times.find(run.parameter_layers[i]);
-    elements = elements + (times == run.layer_times.end() ? parameter.elements() : parameter.elements() * times->second);
+    elements =
+        elements + (times == run.layer_times.end() ? parameter.elements() : parameter.elements() * times->second);
     dtype = parameter.dtype();
   }
   {

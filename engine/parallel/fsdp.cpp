@@ -10,7 +10,8 @@ namespace trainmem {
 namespace {
 
 constexpr const char* collectives = "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py";
-constexpr Rule shard_rule{"shard", "this GPU's shard of a weight", "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py"};
+constexpr Rule shard_rule{"shard", "this GPU's shard of a weight",
+                          "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py"};
 constexpr Rule flat_rule{"all-gather input", "shards of a group, cast and laid end to end", collectives};
 constexpr Rule gather_rule{"all-gather output", "gathered shards of a group, until the next gather has been copied out",
                            collectives};
@@ -19,8 +20,9 @@ constexpr Rule gathered_rule{"gathered weight", "whole weight of a module that c
 constexpr Rule reduce_input_rule{"reduce-scatter input",
                                  "gradients of a group laid end to end, until the next group's reduction", collectives};
 constexpr Rule reduce_output_rule{"sharded gradient", "this GPU's shard of the reduced gradients", collectives};
-constexpr Rule hook_rule{"post-backward hook", "",
-                         "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: RegisterPostBackwardFunction"};
+constexpr Rule hook_rule{
+    "post-backward hook", "",
+    "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: RegisterPostBackwardFunction"};
 
 }  // namespace
 
@@ -37,7 +39,8 @@ int Fsdp::open_group(ModulePart part) {
   Group group;
   // The root is never resharded after forward, and by default neither is the head: backward begins with it.
   const bool last = part == ModulePart::head || (part == ModulePart::last_layer && keeps_last_layer_);
-  group.stays_gathered = part == ModulePart::root || reshard_ == Reshard::never || (reshard_ == Reshard::automatic && last);
+  group.stays_gathered =
+      part == ModulePart::root || reshard_ == Reshard::never || (reshard_ == Reshard::automatic && last);
   open_ = groups_.size();
   groups_.push_back(std::move(group));
   return static_cast<int>(open_);
@@ -79,7 +82,8 @@ void Fsdp::unshard(Group& group, bool forward) {
   if (group.present) return;
   gather(group);
   for (const Parameter& parameter : group.parameters) {
-    give_memory(parameter.gathered, parameter.padded, Component::gathered_parameters, {&gathered_rule, "gathered weight"});
+    give_memory(parameter.gathered, parameter.padded, Component::gathered_parameters,
+                {&gathered_rule, "gathered weight"});
     note_kept(parameter.gathered, gathered_rule);
   }
   group.present = true;

@@ -65,8 +65,8 @@ class Fsdp : public ModuleWrapper {
   std::size_t open_ = 0;  ///< group that parameters made now belong to
   std::vector<Group> groups_;
   std::vector<std::size_t> forward_order_;
-  Tensor last_gather_;          ///< of the forward, held until the next one
-  Tensor reduce_scatter_input_; ///< held until the next group's
+  Tensor last_gather_;           ///< of the forward, held until the next one
+  Tensor reduce_scatter_input_;  ///< held until the next group's
 };
 
 }  // namespace trainmem

@@ -13,14 +13,16 @@ constexpr const char* flat_param = "pytorch torch/distributed/fsdp/_flat_param.p
 constexpr const char* runtime = "pytorch torch/distributed/fsdp/_runtime_utils.py";
 constexpr Rule shard_rule{"flat parameter shard", "this GPU's shard of a group's flat parameter", flat_param};
 constexpr Rule cast_rule{"shard in the computing format", "", flat_param};
-constexpr Rule flat_rule{"flat parameter", "whole flat parameter of a group that computes, is prefetched, or is the root",
-                         flat_param};
+constexpr Rule flat_rule{"flat parameter",
+                         "whole flat parameter of a group that computes, is prefetched, or is the root", flat_param};
 constexpr Rule flat_gradient_rule{"flat gradient", "", flat_param};
 constexpr Rule reduced_rule{"reduced gradient shard", "", runtime};
-constexpr Rule gradient_rule{"sharded gradient", "this GPU's shard of the gradients; kept until the next forward", runtime};
-constexpr Rule unreduced_rule{"unreduced gradients",
-                             "whole gradients of earlier micro-batches: without synchronisation they are added up unsharded",
-                             "pytorch torch/distributed/fsdp/fully_sharded_data_parallel.py: no_sync"};
+constexpr Rule gradient_rule{"sharded gradient", "this GPU's shard of the gradients; kept until the next forward",
+                             runtime};
+constexpr Rule unreduced_rule{
+    "unreduced gradients",
+    "whole gradients of earlier micro-batches: without synchronisation they are added up unsharded",
+    "pytorch torch/distributed/fsdp/fully_sharded_data_parallel.py: no_sync"};
 constexpr Rule hook_rule{"post-backward hook", "", runtime};
 
 }  // namespace

@@ -82,7 +82,7 @@ class Node : public Pooled<Node> {
   Few<Result, 1> results;  ///< of the forward operation: what arriving gradients must look like
   InPlaceFunction<Backward, 264> backward;
   std::function<void()> before;  ///< runs before the node's backward, when its gradients are there
-  Tensor leaf;  ///< accumulation nodes: the leaf whose .grad they fill
+  Tensor leaf;                   ///< accumulation nodes: the leaf whose .grad they fill
   std::uint32_t place = 0;
   std::int32_t layer = -1;
   Component component = Component::activations;

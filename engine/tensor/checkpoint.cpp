@@ -40,9 +40,7 @@ struct FrameHolder : Kept::Holder {
 struct DropHooks : SavedTensorHooks {
   Ref<Frame> frame;
   explicit DropHooks(Ref<Frame> f) : frame(std::move(f)) {}
-  Kept pack(const Tensor&) override {
-    return Kept(Ref<Kept::Holder>(new FrameHolder(frame, frame->holders++)));
-  }
+  Kept pack(const Tensor&) override { return Kept(Ref<Kept::Holder>(new FrameHolder(frame, frame->holders++))); }
 };
 
 /// Second forward: fills the places and stops at the last one.

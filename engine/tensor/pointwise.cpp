@@ -19,7 +19,8 @@ constexpr Rule rsqrt_rule{"rsqrt", "result of rsqrt: its backward needs it", "de
 constexpr Rule mean_rule{"mean", "", "derivatives.yaml: mean.dim"};
 constexpr Rule silu_rule{"silu", "input of SiLU: its backward needs it", "derivatives.yaml: silu"};
 constexpr Rule gelu_rule{"gelu", "input of GELU: its backward needs it", "derivatives.yaml: gelu"};
-constexpr Rule relu_rule{"relu", "result of ReLU: its backward needs it", "derivatives.yaml: relu (threshold_backward)"};
+constexpr Rule relu_rule{"relu", "result of ReLU: its backward needs it",
+                         "derivatives.yaml: relu (threshold_backward)"};
 constexpr Rule tanh_rule{"tanh", "result of tanh: its backward needs it", "derivatives.yaml: tanh"};
 constexpr Rule sigmoid_rule{"sigmoid", "result of the sigmoid: its backward needs it", "derivatives.yaml: sigmoid"};
 constexpr Rule dropout_rule{"dropout", "mask of dropout, 1 byte an element", "derivatives.yaml: native_dropout"};
@@ -110,7 +111,8 @@ Tensor subtract(Tensor left, Tensor right) {
   if (node)
     node->backward = [](Backward& backward) {
       const Tensor& gradient = backward.gradient();
-      if (backward.wants(1)) backward.give(1, allocate_like(gradient, gradient.shape(), gradient.dtype(), {&negate_rule}));
+      if (backward.wants(1))
+        backward.give(1, allocate_like(gradient, gradient.shape(), gradient.dtype(), {&negate_rule}));
       if (backward.wants(0)) backward.give(0, gradient);
     };
   finish_node(node, result);
@@ -157,7 +159,9 @@ Tensor power(Tensor argument) {
   if (node)
     node->backward = [](Backward& b) {
       const Tensor base = b.kept(0);
-      const auto next = [](const Tensor& like) { return allocate_like(like, like.shape(), like.dtype(), {&power_rule}); };
+      const auto next = [](const Tensor& like) {
+        return allocate_like(like, like.shape(), like.dtype(), {&power_rule});
+      };
       const Tensor lower = next(base);
       const Tensor scaled = next(lower);
       b.give(0, next(scaled));

@@ -35,7 +35,8 @@ bool view_strides(const Tensor& x, const Shape& shape, Strides& strides) {
   std::int64_t view_elements = 1;
   for (int d = old.rank() - 1; d >= 0; --d) {
     tensor_elements *= old[d].value();
-    const bool chunk_ends = d == 0 || (old[d - 1].value() != 1 && x->strides[at(d - 1)] != tensor_elements * chunk_base);
+    const bool chunk_ends =
+        d == 0 || (old[d - 1].value() != 1 && x->strides[at(d - 1)] != tensor_elements * chunk_base);
     if (!chunk_ends) continue;
     while (view_dimension >= 0 && (view_elements < tensor_elements || shape[view_dimension].value() == 1)) {
       strides[at(view_dimension)] = view_elements * chunk_base;
@@ -81,8 +82,7 @@ Tensor view(Tensor argument, const Shape& shape) {
   assert(possible);
   const Ref<Node> node = begin_node(view_rule, {&x});
   Tensor result = alias(x, shape, strides);
-  if (node)
-    node->backward = [shape = x.shape()](Backward& b) { b.give(0, plain_reshape(b.take_gradient(), shape)); };
+  if (node) node->backward = [shape = x.shape()](Backward& b) { b.give(0, plain_reshape(b.take_gradient(), shape)); };
   finish_node(node, result);
   return result;
 }
@@ -129,8 +129,7 @@ Tensor expand(Tensor argument, const Shape& shape) {
   const Ref<Node> node = begin_node(expand_rule, {&x});
   Strides strides{};
   const int added = shape.rank() - x.rank();
-  for (int i = 0; i < x.rank(); ++i)
-    strides[at(i + added)] = x.size(i) == shape[i + added] ? x->strides[at(i)] : 0;
+  for (int i = 0; i < x.rank(); ++i) strides[at(i + added)] = x.size(i) == shape[i + added] ? x->strides[at(i)] : 0;
   Tensor result = alias(x, shape, strides);
   if (node)
     node->backward = [shape = x.shape()](Backward& b) {
@@ -234,7 +233,8 @@ std::vector<Tensor> split(Tensor argument, const std::vector<Size>& sizes, int d
         if (b.gradient(static_cast<int>(i)).defined()) dtype = b.gradient(static_cast<int>(i)).dtype();
       std::vector<Tensor> zeros;
       for (std::size_t i = 0; i < results.size(); ++i)
-        if (!b.gradient(static_cast<int>(i)).defined()) zeros.push_back(allocate(results[i].shape, dtype, {&split_rule}));
+        if (!b.gradient(static_cast<int>(i)).defined())
+          zeros.push_back(allocate(results[i].shape, dtype, {&split_rule}));
       b.give(0, allocate(shape, dtype, {&split_rule}));
     };
   return results;

@@ -30,7 +30,8 @@ SizeTrace*& active_size_trace();
 class Size {
  public:
   constexpr Size() = default;
-  constexpr Size(std::int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor): a plain number is a size
+  constexpr Size(std::int64_t value)
+      : value_(value) {}  // NOLINT(google-explicit-constructor): a plain number is a size
   constexpr Size(std::int64_t value, std::uint32_t line) : value_(value), line_(line) {}
 
   constexpr std::int64_t value() const { return value_; }

@@ -125,11 +125,11 @@ struct TensorBody : Pooled<TensorBody> {
   bool is_view = false;
   std::int32_t output_number = 0;
   Ref<Storage> storage;
-  Ref<Node> grad_fn;           ///< node that made it; for a leaf, its accumulation node once it is used
+  Ref<Node> grad_fn;  ///< node that made it; for a leaf, its accumulation node once it is used
   bool leaf = true;
-  Tensor grad;                 ///< leaves only
+  Tensor grad;                                            ///< leaves only
   std::function<void(const Tensor& leaf)> gradient_hook;  ///< leaves only: called when .grad has received a gradient
-  std::int32_t parameter = -1; ///< index into the run's parameters; -1: not a parameter
+  std::int32_t parameter = -1;                            ///< index into the run's parameters; -1: not a parameter
   void release();
 };
 

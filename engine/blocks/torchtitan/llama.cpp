@@ -115,7 +115,8 @@ class TransformerBlock : public transformers::Block {
 class Llama : public transformers::Architecture {
  public:
   Llama(const Model& description, DType dtype, bool fused_norm)
-      : Architecture(description, dtype), norm_form_(fused_norm ? NormLayer::Form::fused : NormLayer::Form::torchtitan) {}
+      : Architecture(description, dtype),
+        norm_form_(fused_norm ? NormLayer::Form::fused : NormLayer::Form::torchtitan) {}
 
   void make_embedding() override {
     const Place place("embedding");

@@ -13,8 +13,14 @@ struct Target {
   std::string_view words;  ///< any of them selects the layer
 };
 
-constexpr Target targets[] = {{"query", "q"},       {"key", "k"},           {"value", "v"}, {"query, key and value", "q,k,v"},
-                              {"attention projection", "o"}, {"gate", "gate"}, {"up", "up"}, {"gate and up", "gate,up"},
+constexpr Target targets[] = {{"query", "q"},
+                              {"key", "k"},
+                              {"value", "v"},
+                              {"query, key and value", "q,k,v"},
+                              {"attention projection", "o"},
+                              {"gate", "gate"},
+                              {"up", "up"},
+                              {"gate and up", "gate,up"},
                               {"down", "down"}};
 
 /// Calls `act` for every word of a comma-separated list.
