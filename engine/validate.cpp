@@ -259,16 +259,22 @@ class Rules {
                     "Set lora rank, or quantization to none.");
     }
     std::string_view rest = recipe_.lora.targets;
+    bool any = false;
     while (true) {
       const std::string_view word = rest.substr(0, rest.find(','));
-      constexpr std::string_view known[] = {"q", "k", "v", "o", "gate", "up", "down"};
+      constexpr std::string_view known[] = {"q", "k", "v", "o", "up", "down", "gate"};
       if (std::find(std::begin(known), std::end(known), word) == std::end(known)) {
         issues_.push_back({"unknown_word", "/recipe/lora/targets", "\"" + std::string(word) + "\" is not a projection.",
                            "Name some of q, k, v, o, gate, up, down, divided by commas."});
         return;
       }
-      if (word.size() == rest.size()) return;
+      any = any || word != "gate" || model_.gated_mlp;
+      if (word.size() == rest.size()) break;
       rest.remove_prefix(word.size() + 1);
+    }
+    if (recipe_.lora.rank > 0 && !any) {
+      contradiction("/recipe/lora/targets", "The model's MLP has no gate, so nothing would be trained.",
+                    "Name some of q, k, v, o, up, down.");
     }
   }
 

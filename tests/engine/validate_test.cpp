@@ -122,6 +122,11 @@ TEST_CASE("validation: contradictions") {
           c.recipe.attention = AttentionKernel::flash;
         }) == "contradiction /recipe/attention; ");
   CHECK(issues_after([](Config& c) { c.recipe.lora.targets = "q,w"; }) == "unknown_word /recipe/lora/targets; ");
+  CHECK(issues_after([](Config& c) {
+          c.recipe.lora.targets = "gate";
+          c.recipe.lora.rank = 8;
+          c.model.gated_mlp = false;
+        }) == "contradiction /recipe/lora/targets; ");
   CHECK(issues_after([](Config& c) { c.recipe.lora.targets = ""; }) == "unknown_word /recipe/lora/targets; ");
   CHECK(issues_after([](Config& c) {
           c.recipe.quantization = Quantization::nf4;
