@@ -156,7 +156,7 @@ export class TrainmemCalculator extends LitElement implements View {
   /** A link on top of what the config attribute says. */
   private openLink(fragment: string): void {
     const { link, view } = splitLink(fragment);
-    if (view.units) this.calculator.state.units = view.units;
+    this.calculator.state.units = view.units ?? this.units;
     const text = this.config?.trim() ?? '';
     if (link === '' && text !== '' && !text.startsWith('{')) {
       this.calculator.open(splitLink(text.includes('#') ? text.slice(text.indexOf('#')) : text).link);

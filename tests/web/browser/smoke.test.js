@@ -100,6 +100,19 @@ pageTest('units change the words and not the bytes, and stand in the link', {}, 
   assert.match(await total(page), / GB$/);
 });
 
+pageTest('Back also returns to the units of that moment', {}, async page => {
+  await openCalculator(page);
+  await pick(page, 'gpu', 'h200 sxm', 'H200');
+  await page.getByRole('radio', { name: 'GB', exact: true }).check({ force: true });
+  await fragment(page);
+  await page.goBack();
+  await page.waitForTimeout(100);
+  assert.match(await total(page), / GiB$/);
+  await page.goForward();
+  await page.waitForTimeout(100);
+  assert.match(await total(page), / GB$/);
+});
+
 pageTest(
   'copy link gives the address of this very configuration',
   { permissions: ['clipboard-read', 'clipboard-write'] },

@@ -10,7 +10,12 @@ export const base = css`
     background: var(--background);
     font: 400 15px/1.5 var(--font);
     font-variant-numeric: tabular-nums;
+    letter-spacing: normal;
+    word-spacing: normal;
     text-align: start;
+    text-indent: 0;
+    text-transform: none;
+    white-space: normal;
     -webkit-text-size-adjust: 100%;
   }
   :host([hidden]) {

@@ -37,7 +37,7 @@ function tableRow(view: View, row: Row, id: string, total: number, units: Units)
   return html`<tr class="row ${open ? 'opened' : ''}">
       <th scope="row">
         <button type="button" class="opener" aria-expanded=${open} @click=${() => view.toggle(id)}>
-          ${icons.chevron()}<span>${breakable(row.name)}</span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
+          ${icons.chevron()}<span>${breakable(row.name)}<span class="shapeline mono muted">${row.shape}${row.copies > 1 ? ` × ${row.copies.toLocaleString('en')}` : ''}</span></span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
         </button>
       </th>
       <td class="shape mono">${row.shape}${row.copies > 1 ? html` <span class="muted">× ${row.copies.toLocaleString('en')}</span>` : nothing}</td>
@@ -214,6 +214,11 @@ export const rowStyles = css`
     font-size: 12.5px;
     white-space: nowrap;
   }
+  .shapeline {
+    display: none;
+    font-size: 12px;
+    line-height: 1.3;
+  }
   .meaning td,
   .rows .rest td {
     padding: 0 0 6px 52px;
@@ -268,6 +273,9 @@ export const rowStyles = css`
     .rows .dtype {
       display: none;
     }
+    .shapeline {
+      display: block;
+    }
     .row .opener {
       padding-inline-start: 12px;
     }
@@ -288,6 +296,9 @@ export const rowStyles = css`
     }
   }
   @container (max-width: 420px) {
+    .rows .share {
+      display: none;
+    }
     .explanation > div {
       grid-template-columns: minmax(0, 1fr);
     }
