@@ -6,6 +6,9 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 # Instructions that every browser with WebAssembly modules of the last years has; they save a few per cent.
 add_compile_options(-mbulk-memory -mnontrapping-fptoint -msign-ext)
 
+# There is one thread. This linker refuses thread-local storage where link-time optimised objects meet others.
+add_compile_definitions(thread_local=)
+
 # The cross compiler must not see the host's include folder: the header-only libraries are copied out of it.
 set(wasm_headers ${PROJECT_BINARY_DIR}/headers)
 foreach(library nlohmann catch2)
