@@ -40,6 +40,8 @@ constexpr Missing all_missing[] = {
               (c.recipe.framework == Framework::megatron || c.recipe.framework == Framework::torchtitan ||
                (c.recipe.data_parallel != DataParallel::ddp && c.recipe.data_parallel_size > 1));
      }},
+    {"/recipe/lora/rank", "LoRA on Falcon is", "Choose a model of another family.",
+     [](const Config& c) { return c.recipe.lora.rank > 0 && c.model.model_type == "falcon"; }},
     {"/recipe/quantization", "Training on 8-bit weights is", "Choose nf4 or nf4_double.",
      [](const Config& c) { return c.recipe.quantization == Quantization::int8; }},
     {"/recipe/quantization", "Quantised weights without LoRA are", "Give recipe.lora.rank, or set it to none.",
