@@ -85,7 +85,7 @@ constexpr Missing all_missing[] = {
      [](const Config& c) {
        const bool sharded =
            c.recipe.data_parallel == DataParallel::fsdp || c.recipe.data_parallel == DataParallel::zero3;
-       return c.recipe.recomputation == Recomputation::full && c.recipe.recomputation_reentrant && sharded &&
+       return c.recipe.recomputation != Recomputation::none && c.recipe.recomputation_reentrant && sharded &&
               c.recipe.data_parallel_size > 1 && c.recipe.framework != Framework::megatron;
      }},
     {"/recipe/recomputation", "Recomputation chosen by operations under Megatron is",
