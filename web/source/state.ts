@@ -205,6 +205,12 @@ export class Calculator {
     this.changed('view');
   }
 
+  /** A problem with what was given to open, in the reader's words. */
+  complain(message: string, hint: string): void {
+    this.state.notice = [...this.state.notice, { code: 'wrong_input', path: '', message, hint }];
+    this.changed('view');
+  }
+
   dismiss(): void {
     this.state.notice = [];
     delete this.state.remark;

@@ -6,12 +6,14 @@
 // Event trainmem-change, bubbling and composed: detail {config, link, result}. Property `value`: the link.
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
-import type { Config } from './border.js';
+import { configOf } from './attribute.js';
+import { copyText } from './clipboard.js';
 import { engine } from './engine.js';
 import type { Units } from './format.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
 import { base } from './styles/base.js';
 import { tokens } from './styles/tokens.js';
+import { isDark, restorePageTheme, setPageTheme } from './theme.js';
 import { Address, joinLink, splitLink } from './url.js';
 import { barStyles } from './views/bar.js';
 import { compactControls, controlStyles, controls } from './views/controls.js';
@@ -28,7 +30,6 @@ import { toolbar, toolbarStyles } from './views/toolbar.js';
 import type { PickerState, View } from './views/view.js';
 
 const announcePause = 500;
-const themeKey = 'trainmem-theme';
 
 export class TrainmemCalculator extends LitElement implements View {
   static override properties = {
@@ -110,7 +111,7 @@ export class TrainmemCalculator extends LitElement implements View {
     super.connectedCallback();
     if (this.page) {
       this.address = new Address(fragment => this.openLink(fragment));
-      this.restoreTheme();
+      restorePageTheme();
     }
     // Far below the fold an embed waits until it is near.
     if (this.started || this.page || typeof IntersectionObserver === 'undefined') this.load();
@@ -162,30 +163,10 @@ export class TrainmemCalculator extends LitElement implements View {
       this.calculator.open(splitLink(text.includes('#') ? text.slice(text.indexOf('#')) : text).link);
       return;
     }
-    this.calculator.open(link, this.baseConfig(text));
-  }
-
-  private baseConfig(text: string): Config {
-    if (!text.startsWith('{')) return defaultConfig;
-    try {
-      const given = JSON.parse(text) as Record<string, unknown>;
-      // Unknown keys go along: the engine names them.
-      const config: Record<string, unknown> = { ...given };
-      for (const section of ['model', 'gpu', 'recipe']) {
-        if (typeof config[section] === 'string') config[section] = { preset: config[section] };
-      }
-      return { ...defaultConfig, ...config };
-    } catch {
-      this.calculator.state.notice = [
-        {
-          code: 'bad_json',
-          path: '',
-          message: 'The attribute "config" is not valid JSON.',
-          hint: 'See the embedding guide.',
-        },
-      ];
-      return defaultConfig;
-    }
+    const base = configOf(text);
+    this.calculator.open(link, base ?? defaultConfig);
+    if (!base)
+      this.calculator.complain('The attribute "config" is not valid JSON.', 'The embedding page shows its forms.');
   }
 
   protected override willUpdate(properties: PropertyValues<this>): void {
@@ -261,11 +242,7 @@ export class TrainmemCalculator extends LitElement implements View {
     this.address?.flush();
     const link = new URL(this.page ? location.pathname : './', this.page ? location.href : import.meta.url);
     link.hash = joinLink(this.value, { units: this.calculator.state.units });
-    try {
-      await navigator.clipboard.writeText(link.href);
-    } catch {
-      this.copyBySelection(link.href);
-    }
+    await copyText(link.href);
     this.copied = true;
     this.requestUpdate();
     setTimeout(() => {
@@ -273,19 +250,6 @@ export class TrainmemCalculator extends LitElement implements View {
       this.requestUpdate();
     }, 1600);
   };
-
-  /** Frames without the clipboard permission still have this older way. */
-  private copyBySelection(text: string): void {
-    const box = document.createElement('textarea');
-    box.value = text;
-    box.readOnly = true;
-    box.style.position = 'fixed';
-    box.style.opacity = '0';
-    document.body.append(box);
-    box.select();
-    document.execCommand('copy');
-    box.remove();
-  }
 
   /** A field (/recipe/...), a component's rows (#rows/weights) or a section (#ladder). */
   goTo(target: string): void {
@@ -314,31 +278,10 @@ export class TrainmemCalculator extends LitElement implements View {
     this.updateComplete.then(focus);
   }
 
-  private get dark(): boolean {
-    const scheme = getComputedStyle(this).colorScheme;
-    if (scheme === 'dark' || scheme === 'light') return scheme === 'dark';
-    return scheme.includes('dark') && matchMedia('(prefers-color-scheme: dark)').matches;
-  }
-
   private switchTheme = (): void => {
-    const theme = this.dark ? 'light' : 'dark';
-    document.documentElement.style.colorScheme = theme;
-    try {
-      localStorage.setItem(themeKey, theme);
-    } catch {
-      // Storage may be forbidden; the choice then lasts as long as the page.
-    }
+    setPageTheme(isDark(this) ? 'light' : 'dark');
     this.requestUpdate();
   };
-
-  private restoreTheme(): void {
-    try {
-      const theme = localStorage.getItem(themeKey);
-      if (theme === 'dark' || theme === 'light') document.documentElement.style.colorScheme = theme;
-    } catch {
-      // As above.
-    }
-  }
 
   /** Resolves when the answer to the last edit is on the screen. */
   protected override async getUpdateComplete(): Promise<boolean> {
@@ -407,7 +350,7 @@ export class TrainmemCalculator extends LitElement implements View {
 
   protected override render() {
     const { good } = this.calculator.state;
-    const options = { home: this.home, dark: this.dark, switchTheme: this.page ? this.switchTheme : undefined };
+    const options = { home: this.home, dark: isDark(this), switchTheme: this.page ? this.switchTheme : undefined };
     return html`${
       good && this.view === 'full'
         ? html`<div class="slimholder ${this.away ? 'away' : ''}">${slimLine(this, good)}</div>`

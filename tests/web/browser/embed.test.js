@@ -71,6 +71,19 @@ pageTest('the element takes links and JSON, three views, units, a theme, and can
   );
 });
 
+pageTest('an attribute that is no configuration is named, and the element still works', {}, async page => {
+  await hosted(
+    page,
+    `${snippet(`id="a" config='{"model": '`)}<trainmem-calculator id="b" config='{"modle":"llama2-7b"}'></trainmem-calculator>`,
+    async () => {
+      await page.locator('#a .total').waitFor();
+      assert.match(await page.locator('#a').getByRole('status').innerText(), /not valid JSON/);
+      await page.locator('#b .notice').waitFor();
+      assert.match(await page.locator('#b').getByRole('status').innerText(), /modle/);
+    },
+  );
+});
+
 pageTest(
   'many elements share one engine, do not disturb each other, and tell of changes',
   {},
@@ -96,7 +109,7 @@ pageTest(
       });
       const other = await page.locator('#e3 .total').innerText();
       await page.locator('#first').getByLabel('Sequence length', { exact: true }).fill('1k');
-    await page.locator('#first').evaluate(element => element.updateComplete);
+      await page.locator('#first').evaluate(element => element.updateComplete);
       const heard = JSON.parse(await page.evaluate(() => document.body.dataset.heard));
       assert.equal(heard[0], 'first');
       assert.match(heard[1], /seq=1024/);

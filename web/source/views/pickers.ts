@@ -4,81 +4,13 @@ import { css, html, nothing } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { Preset, Section, SectionName } from '../border.js';
 import { optionLabel } from '../fields.js';
-import { count, gigabytes, plural, type Units } from '../format.js';
+import { count, gigabytes, plural } from '../format.js';
+import { asNumber, asText, detail, familyTitle, heading, search } from '../preset_search.js';
 import { icons } from './icons.js';
 import type { PickerState, View } from './view.js';
 
 const titles: Record<SectionName, string> = { model: 'Model', gpu: 'GPU', recipe: 'Recipe' };
 const lists = { model: 'models', gpu: 'gpus', recipe: 'recipes' } as const;
-
-const asNumber = (value: unknown) => (typeof value === 'number' ? value : 0);
-const asText = (value: unknown) => (typeof value === 'string' ? value : '');
-
-/** What stands beside a preset in the list. */
-function detail(section: SectionName, preset: Preset, units: Units): string {
-  if (section === 'model') return preset.parameters ? count(asNumber(preset.parameters)) : '';
-  if (section === 'gpu') return preset.memory_bytes ? gigabytes(asNumber(preset.memory_bytes), units) : '';
-  return '';
-}
-
-function heading(section: SectionName, preset: Preset): string {
-  if (section === 'model') return asText(preset.family);
-  if (section === 'gpu') return asText(preset.vendor);
-  return '';
-}
-
-const first = ['llama2', 'llama3', 'qwen3', 'mistral', 'gpt3', 'gpt2', 'NVIDIA', 'AMD'];
-const size = (preset: Preset) => asNumber(preset.parameters) || -asNumber(preset.memory_bytes);
-const sorted = new WeakMap<readonly Preset[], Preset[]>();
-
-/** Families that most people look for stand first; within a family by size. */
-function ordered(section: SectionName, presets: readonly Preset[]): Preset[] {
-  let found = sorted.get(presets);
-  if (!found) {
-    const rank = (preset: Preset) => (first.indexOf(heading(section, preset)) + first.length + 1) % (first.length + 1);
-    found = [...presets];
-    if (section !== 'recipe') {
-      found.sort(
-        (a, b) =>
-          rank(a) - rank(b) ||
-          heading(section, a).localeCompare(heading(section, b)) ||
-          size(a) - size(b) ||
-          a.name.localeCompare(b.name),
-      );
-    }
-    sorted.set(presets, found);
-  }
-  return found;
-}
-
-/** What most names of a family begin with: "Llama 2" of "Llama 2 7B" and "Llama 2 13B". */
-function familyTitle(section: SectionName, presets: readonly Preset[], family: string): string {
-  if (section !== 'model') return family;
-  const names = presets.filter(preset => heading(section, preset) === family).map(preset => preset.name.split(' '));
-  for (const length of [2, 1]) {
-    const starts = names.filter(name => name.length > length).map(name => name.slice(0, length).join(' '));
-    const common = starts.find(start => starts.filter(other => other === start).length > names.length / 2);
-    if (common) return common;
-  }
-  return family;
-}
-
-/** Every word of the query must occur somewhere in the preset's names. */
-export function search(section: SectionName, presets: readonly Preset[], query: string): Preset[] {
-  const wanted = query
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .filter(Boolean);
-  const all = ordered(section, presets);
-  if (wanted.length === 0) return all;
-  return all.filter(preset => {
-    const text = [preset.id, preset.name, heading(section, preset), preset.description, detail(section, preset, 'GB')]
-      .join(' ')
-      .toLowerCase();
-    const squeezed = text.replace(/[\s-]+/g, '');
-    return wanted.every(word => text.includes(word) || squeezed.includes(word.replace(/-/g, '')));
-  });
-}
 
 /** One line under a picked preset: the sizes that matter most. */
 function summary(view: View, section: SectionName): string {

@@ -1,0 +1,34 @@
+// How a reader finds a preset: by any part of its name, in any order, under its family.
+
+import type { Preset } from '@source/border.js';
+import { familyTitle, search } from '@source/preset_search.js';
+import { describe, expect, test } from 'vitest';
+
+const models: Preset[] = [
+  { id: 'bloom', name: 'BLOOM 176B', family: 'bloom', parameters: 176e9 },
+  { id: 'tinyllama', name: 'TinyLlama 1.1B', family: 'llama2', parameters: 1.1e9 },
+  { id: 'llama2-70b', name: 'Llama 2 70B', family: 'llama2', parameters: 69e9 },
+  { id: 'llama2-7b', name: 'Llama 2 7B', family: 'llama2', parameters: 6.7e9 },
+  { id: 'gpt3-175b', name: 'GPT-3 175B', family: 'gpt3', parameters: 175e9 },
+];
+const names = (query: string) => search('model', models, query).map(preset => preset.name);
+
+describe('a search', () => {
+  test('finds words in any order, with or without hyphens and blanks', () => {
+    expect(names('7b llama')).toEqual(['Llama 2 7B']);
+    expect(names('gpt3')).toEqual(['GPT-3 175B']);
+    expect(names('llama2')).toContain('Llama 2 70B');
+    expect(names('175')).toEqual(['GPT-3 175B']);
+    expect(names('nothing of the kind')).toEqual([]);
+  });
+
+  test('without words gives everything, popular families first, by size within a family', () => {
+    expect(names('')).toEqual(['TinyLlama 1.1B', 'Llama 2 7B', 'Llama 2 70B', 'GPT-3 175B', 'BLOOM 176B']);
+  });
+});
+
+test('a family is named by what most of its names begin with', () => {
+  expect(familyTitle('model', models, 'llama2')).toBe('Llama 2');
+  expect(familyTitle('model', models, 'bloom')).toBe('BLOOM');
+  expect(familyTitle('gpu', models, 'NVIDIA')).toBe('NVIDIA');
+});
