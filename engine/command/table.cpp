@@ -11,22 +11,22 @@ namespace {
 
 constexpr std::size_t most_rows = 12;
 
+std::string several(std::int64_t count, const char* what) {
+  return grouped(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string title(const Config& config, const Result& result) {
-  const auto or_custom = [](const std::string& preset, const char* what) {
-    return preset.empty() ? std::string("own ") + what : preset;
-  };
-  const bool gpu_known = config.gpu.memory_bytes > 0 || !config.gpu_preset.empty();
-  std::string line = or_custom(config.model_preset, "model") + ", " + grouped(result.parameters) + " parameters, on " +
-                     (result.num_gpus == 1 ? "one GPU" : grouped(result.num_gpus) + " GPUs");
-  if (gpu_known) line += " (" + or_custom(config.gpu_preset, "GPU") + ")";
+  const std::string model =
+      config.model_preset.empty() ? "a model of type " + config.model.model_type : config.model_preset;
+  const std::string recipe_name = config.recipe_preset.empty() ? "" : config.recipe_preset + ": ";
+  std::string line = model + ", " + grouped(result.parameters) + " parameters, on " + several(result.num_gpus, "GPU");
+  if (!config.gpu.name.empty()) line += " (" + config.gpu.name + ")";
   const Recipe& recipe = config.recipe;
-  return fit(line, 100) + "\n" +
-         fit(or_custom(config.recipe_preset, "recipe") + ": " + word(recipe.framework) + ", " + word(recipe.precision) +
-                 ", " + word(recipe.optimizer) + ", micro-batch " + grouped(recipe.micro_batch_size) + " x " +
-                 grouped(recipe.sequence_length) + " tokens, " + grouped(result.global_batch_size) +
-                 " sequences a step",
-             100) +
-         "\n";
+  const std::string work = recipe_name + word(recipe.framework) + ", " + word(recipe.precision) + ", " +
+                           word(recipe.optimizer) + ", micro-batch " + grouped(recipe.micro_batch_size) + " x " +
+                           grouped(recipe.sequence_length) + " tokens, " +
+                           several(result.global_batch_size, "sequence") + " a step";
+  return fit(line, 100) + "\n" + wrapped(work, 100);
 }
 
 std::string counter(const char* name, const Range& bytes, const char* compare) {
