@@ -1,0 +1,103 @@
+// The command's parts: arguments, input, tables of 100 columns.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "engine/answer.h"
+#include "engine/command/arguments.h"
+#include "engine/command/files.h"
+#include "engine/command/table.h"
+#include "engine/command/text.h"
+#include "engine/estimate.h"
+#include "engine/link.h"
+#include "tests/catch.h"
+#include "tests/random_config.h"
+
+using namespace trainmem;
+
+namespace {
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    widest = std::max(widest, end - at);
+    at = end + 1;
+  }
+  return widest;
+}
+
+std::string link_of(const std::vector<std::string>& words) { return read_input(parse_arguments(words)).text; }
+
+}  // namespace
+
+TEST_CASE("command: options become the parts of a link, whatever a field is called") {
+  for (const char* name : {"tp=8", "tensor_parallel=8", "recipe.tensor_parallel=8", "/recipe/tensor_parallel=8"}) {
+    CHECK(link_of({"estimate", "--model", "gpt2", "--set", name, "--json"}) == "model=gpt2&tp=8");
+  }
+  CHECK(link_of({"estimate", "--model", "a b", "--gpu", "c&d"}) == "model=a%20b&gpu=c%26d");
+  CHECK(link_of({"estimate", "--set", "recipe.lora.rank=8"}) == "lora=8");
+  CHECK(parse_arguments({"estimate", "--json"}).json);
+}
+
+TEST_CASE("command: wrong arguments are named, all at once") {
+  CHECK(parse_arguments({}).issues.size() == 1);
+  CHECK(parse_arguments({"estimat"}).issues.size() == 1);
+  CHECK(parse_arguments({"estimate", "--jsn", "--set", "x", "--model"}).issues.size() == 3);
+  CHECK(parse_arguments({"estimate", "a", "b"}).issues.size() == 1);
+  CHECK(parse_arguments({"estimate", "a", "--model", "gpt2"}).issues.size() == 1);
+  CHECK(parse_arguments({"--help"}).issues.empty());
+  CHECK(parse_arguments({"--version"}).version);
+}
+
+TEST_CASE("command: a file, a link or a text") {
+  const std::string path = "command_test.request";
+  std::ofstream(path) << "{\"model\":\"gpt2\"}";
+  CHECK(link_of({"estimate", path}) == "{\"model\":\"gpt2\"}");
+  std::remove(path.c_str());
+  CHECK(link_of({"link", "https://example.org/#v=1&model=gpt2&end"}) == "https://example.org/#v=1&model=gpt2&end");
+  CHECK(link_of({"link", "{\"model\":\"gpt2\"}"}) == "{\"model\":\"gpt2\"}");
+  CHECK(read_input(parse_arguments({"estimate", "no such file"})).issues.size() == 1);
+  CHECK(preset_files("no such folder").empty());
+}
+
+TEST_CASE("command: tables fit 100 columns") {
+  for (const char* kind : {"models", "gpus", "recipes", ""}) {
+    INFO(kind);
+    CHECK(widest_line(preset_table(kind)) <= 100);
+    CHECK(preset_table(kind).size() > 1000);
+  }
+  CHECK(preset_table("model").empty());
+  Random random(21);
+  for (int i = 0; i < 40; ++i) {
+    const Config config = random_valid_config(random);
+    INFO(format_link(config));
+    const std::string table = result_table(config, estimate(config));
+    INFO(table);
+    REQUIRE(widest_line(table) <= 100);
+  }
+}
+
+TEST_CASE("command: the table of Llama 2 7B says what the answer says") {
+  const Answer answer = answer_request("model=llama2-7b&gpu=h100-sxm&precision=bf16");
+  REQUIRE(answer.issues.empty());
+  const std::string table = result_table(answer.config, answer.result);
+  CHECK(table.find("llama2-7b, 6,738,415,616 parameters, on 1 GPU (H100 SXM5 80GB)\n") == 0);
+  CHECK(table.find(grouped(answer.result.allocated) + "  torch.cuda.max_memory_allocated") != std::string::npos);
+  CHECK(table.find(gibibytes(answer.result.device.expected)) != std::string::npos);
+}
+
+TEST_CASE("command: numbers, bars and lines") {
+  CHECK(grouped(0) == "0");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(1000) == "1,000");
+  CHECK(grouped(-1234567) == "-1,234,567");
+  CHECK(grouped(-123) == "-123");
+  CHECK(gibibytes(85899345920) == "80.00 GiB");
+  CHECK(bar(1, 2, 40) == std::string(20, '#'));
+  CHECK(bar(0, 0, 40).empty());
+  CHECK(fit("abcdefgh", 6) == "abc...");
+  CHECK(wrapped("one two three", 7) == "one two\nthree\n");
+  CHECK(issue_line({"x", "/recipe/tp", "Wrong.", "Do this."}) == "/recipe/tp: Wrong. Do this.\n");
+}
