@@ -2,6 +2,7 @@
 #include <string>
 
 #include "engine/modelled.h"
+#include "engine/parallel/zero.h"
 
 namespace trainmem {
 namespace {
@@ -13,17 +14,34 @@ struct Missing {
   bool (*asked)(const Recipe&);
 };
 
-bool is_zero(const Recipe& r) {
-  return r.data_parallel == DataParallel::zero1 || r.data_parallel == DataParallel::zero2 ||
-         r.data_parallel == DataParallel::zero3;
+bool is_mixed(const Recipe& r) {
+  return r.precision == Precision::bf16_mixed || r.precision == Precision::fp16_mixed;
 }
 
 constexpr Missing all_missing[] = {
-    {"/recipe/data_parallel", "DeepSpeed's ZeRO is", "Choose ddp or fsdp.",
-     [](const Recipe& r) { return is_zero(r) && r.data_parallel_size > 1; }},
-    {"/recipe/precision", "16-bit weights with fp32 master weights outside Megatron are",
-     "Choose bf16, bf16_autocast, or fsdp_bf16 with fsdp.",
-     [](const Recipe& r) { return r.precision == Precision::bf16_mixed || r.precision == Precision::fp16_mixed; }},
+    {"/recipe/precision", "ZeRO in another precision than DeepSpeed's own is",
+     "Choose bf16_mixed, fp16_mixed or fp32.",
+     [](const Recipe& r) { return uses_zero(r) && r.precision != Precision::fp32 && !is_mixed(r); }},
+    {"/recipe/optimizer", "This optimizer under ZeRO is", "Choose adamw.",
+     [](const Recipe& r) {
+       return uses_zero(r) && (r.optimizer == Optimizer::muon || r.optimizer == Optimizer::galore);
+     }},
+    {"/recipe/optimizer_implementation", "A step inside backward under ZeRO is", "Choose fused or foreach.",
+     [](const Recipe& r) {
+       return uses_zero(r) && r.optimizer_implementation == OptimizerImplementation::in_backward;
+     }},
+    {"/recipe/hybrid_shard_size", "ZeRO within groups of GPUs is", "Set it to 0.",
+     [](const Recipe& r) { return uses_zero(r) && r.hybrid_shard_size > 0; }},
+    {"/recipe/recomputation_reentrant", "Re-entrant recomputation under ZeRO is", "Set it to false.",
+     [](const Recipe& r) {
+       return uses_zero(r) && r.recomputation == Recomputation::full && r.recomputation_reentrant &&
+              (r.data_parallel != DataParallel::zero3 || r.data_parallel_size == 1);
+     }},
+    {"/recipe/lora/rank", "LoRA under ZeRO is", "Choose ddp.",
+     [](const Recipe& r) { return uses_zero(r) && r.lora.rank > 0 && r.data_parallel_size == 1; }},
+    {"/recipe/precision", "16-bit weights with fp32 master weights outside Megatron and ZeRO are",
+     "Choose bf16, bf16_autocast, fsdp_bf16 with fsdp, or one of zero1, zero2 and zero3.",
+     [](const Recipe& r) { return is_mixed(r) && !uses_zero(r); }},
     {"/recipe/precision", "FSDP's mixed precision without FSDP over several GPUs is", "Choose bf16_autocast or bf16.",
      [](const Recipe& r) {
        return r.precision == Precision::fsdp_bf16 && (r.data_parallel != DataParallel::fsdp || r.data_parallel_size == 1);
@@ -40,10 +58,16 @@ constexpr Missing all_missing[] = {
      [](const Recipe& r) { return r.recomputation == Recomputation::selective_attention; }},
     {"/recipe/recomputation_layers", "Recomputation of some of the layers outside Megatron is", "Set it to 0.",
      [](const Recipe& r) { return r.recomputation == Recomputation::full && r.recomputation_layers > 0; }},
-    {"/recipe/loss", "This loss is", "Choose full.",
+    {"/recipe/loss", "A vocabulary-parallel loss without tensor parallelism is", "Choose full, or set tensor_parallel.",
+     [](const Recipe& r) { return r.loss == Loss::vocabulary_parallel && r.tensor_parallel == 1; }},
+    {"/recipe/loss", "This loss under torchtitan is", "Choose full.",
      [](const Recipe& r) {
-       return r.loss != Loss::full && r.loss != Loss::legacy && r.loss != Loss::compiled &&
-              !(r.loss == Loss::vocabulary_parallel && r.tensor_parallel > 1);
+       return r.framework == Framework::torchtitan && r.loss != Loss::full && r.loss != Loss::vocabulary_parallel;
+     }},
+    {"/recipe/loss", "This loss with sharded weights or tensor parallelism is", "Choose full or fused.",
+     [](const Recipe& r) {
+       const bool sharded = r.data_parallel != DataParallel::ddp && r.data_parallel_size > 1;
+       return (r.loss == Loss::fused_linear || r.loss == Loss::chunked) && (sharded || r.tensor_parallel > 1);
      }},
     {"/recipe/fused_norm", "A fused norm outside Megatron and torchtitan is", "Set it to false.",
      [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan; }},

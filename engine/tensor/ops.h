@@ -103,6 +103,10 @@ Tensor scaled_dot_product_attention(Tensor q, Tensor k, Tensor v, const ScaledDo
 Tensor embedding(const Tensor& weight, const Tensor& indices);
 /// log_softmax and negative log-likelihood of (tokens, vocabulary) logits; a scalar.
 Tensor cross_entropy(Tensor logits, const Tensor& labels);
+/// The same in one kernel that writes the gradient over the logits.
+Tensor fused_cross_entropy(Tensor logits);
+/// Head and cross entropy in one, by chunks of rows: (tokens, hidden) and the head's weight.
+Tensor fused_linear_cross_entropy(Tensor hidden, const Tensor& weight);
 /// A number made from a number, on the device.
 Tensor scalar_operation(Tensor x);
 

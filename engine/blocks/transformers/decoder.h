@@ -13,6 +13,7 @@ class Decoder : public Architecture {
   void make_head() override;
   Tensor end(Tensor hidden) override;
   Tensor head(Tensor hidden) override;
+  Tensor head_weight() const override { return head_.weight; }
 
  protected:
   void make_final_norm();

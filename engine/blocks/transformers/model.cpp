@@ -168,6 +168,17 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
 Tensor CausalModel::forward(const Tensor& ids) {
   hidden_ = hidden_states(ids);
   const Place place("head", Component::logits_and_loss);
+  if (recipe_.loss == Loss::fused_linear) return {};
+  if (recipe_.loss == Loss::chunked) {
+    // torchtune modules/transformer.py: chunked_output, 8 parts of the sequence.
+    const Size sequence = hidden_.size(1);
+    const Size part = ceil_divide(sequence, 8);
+    for (Size begin = 0; begin.value() < sequence.value(); begin = begin + part) {
+      const Size end = begin.value() + part.value() < sequence.value() ? begin + part : sequence;
+      chunks_.push_back(architecture_->head(slice(hidden_, 1, begin, end)));
+    }
+    return {};
+  }
   Tensor logits = architecture_->head(hidden_);
   if (wrapper_ == nullptr) return logits;
   logits = wrapper_->after_forward(head_group_, std::move(logits));
@@ -176,11 +187,39 @@ Tensor CausalModel::forward(const Tensor& ids) {
   return logits;
 }
 
+/// torchtune modules/loss/ce_chunked_output_loss.py: each chunk in fp32, one after another.
+Tensor CausalModel::chunked_loss() {
+  Tensor total;
+  for (Tensor& chunk : chunks_) {
+    const Shape rows{chunk.size(0) * chunk.size(1), chunk.size(2)};
+    const Tensor targets = allocate({rows[0]}, DType::int64, {&labels_rule});
+    Tensor part = cross_entropy(to(reshape(chunk, rows), DType::float32, "fp32 logits"), targets);
+    total = total.defined() ? std::move(total) + std::move(part) : std::move(part);
+  }
+  chunks_.clear();
+  return total;
+}
+
 Tensor CausalModel::loss(const Tensor& logits, const Tensor& labels) {
   const Place place("loss", Component::logits_and_loss);
   Tensor fp32_logits;
-  Tensor result =
-      recipe_.loss == Loss::legacy ? legacy_loss(logits, labels, fp32_logits) : architecture_->loss(logits, labels);
+  Tensor result;
+  switch (recipe_.loss) {
+    case Loss::legacy: result = legacy_loss(logits, labels, fp32_logits); break;
+    case Loss::fused: {
+      Tensor upcast = to(logits, DType::float32, "fp32 logits");
+      const Shape rows{upcast.elements() / upcast.size(-1), upcast.size(-1)};
+      result = fused_cross_entropy(view(std::move(upcast), rows));
+      break;
+    }
+    case Loss::fused_linear: {
+      const Shape rows{hidden_.elements() / hidden_.size(-1), hidden_.size(-1)};
+      result = fused_linear_cross_entropy(reshape(hidden_, rows), architecture_->head_weight());
+      break;
+    }
+    case Loss::chunked: result = chunked_loss(); break;
+    default: result = architecture_->loss(logits, labels);
+  }
   hidden_.reset();
   if (wrapper_ != nullptr) {
     if (embedding_group_ == head_group_) wrapper_->add_output(head_group_, result);

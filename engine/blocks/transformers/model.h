@@ -57,6 +57,8 @@ class Architecture {
   virtual Tensor end(Tensor hidden) = 0;
   /// Logits.
   virtual Tensor head(Tensor hidden) = 0;
+  /// The head's weight, for losses that multiply by it themselves.
+  virtual Tensor head_weight() const { return {}; }
   /// The loss of the logits. By default as transformers computes it, within the forward.
   virtual Tensor loss(Tensor logits, const Tensor& labels);
 
@@ -94,6 +96,7 @@ class CausalModel {
  private:
   Tensor hidden_states(const Tensor& ids);
   Tensor run_layer(std::size_t i, Tensor hidden, const BlockInputs& inputs);
+  Tensor chunked_loss();
   Tensor recomputed(std::size_t i, Tensor hidden, const Forward& forward);
 
   std::unique_ptr<Architecture> architecture_;
@@ -104,6 +107,7 @@ class CausalModel {
   int embedding_group_ = 0;
   int head_group_ = 0;
   std::vector<int> groups_;  ///< of each block
+  std::vector<Tensor> chunks_;  ///< logits, where they are made in chunks
   Tensor hidden_;  ///< local variable of the forward, alive until the loss is there
 };
 
