@@ -6,6 +6,7 @@
 #include "engine/allocator.h"
 #include "engine/parallel/megatron.h"
 #include "engine/parallel/pipeline.h"
+#include "engine/not_counted.h"
 #include "engine/parameters.h"
 #include "engine/runtime.h"
 #include "engine/step.h"
@@ -188,6 +189,7 @@ Result estimate(const Config& config) {
   result.num_gpus = r.data_parallel_size * r.tensor_parallel * r.pipeline_parallel * r.context_parallel;
   result.global_batch_size = r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;
   result.textbook = textbook(config, result.parameters);
+  result.not_counted = not_counted(config);
   return result;
 }
 
