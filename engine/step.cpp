@@ -4,6 +4,7 @@
 
 #include "engine/blocks/torchtitan/llama.h"
 #include "engine/blocks/transformers/model.h"
+#include "engine/blocks/transformers/tensor_parallel_llama.h"
 #include "engine/optimizer_step.h"
 #include "engine/parallel/ddp.h"
 #include "engine/parallel/fsdp.h"
@@ -157,6 +158,12 @@ Formats formats(const Recipe& recipe) {
 
 std::unique_ptr<transformers::Architecture> make_architecture(const Model& model, const Recipe& recipe) {
   const DType weights = formats(recipe).weights;
+  if (recipe.tensor_parallel > 1) {
+    if (!torchtitan::describes(model)) return nullptr;
+    const bool loss_parallel = recipe.loss == Loss::vocabulary_parallel;
+    return transformers::make_tensor_parallel_llama(model, weights,
+                                                    {recipe.tensor_parallel, recipe.sequence_parallel, loss_parallel});
+  }
   if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);
   return torchtitan::describes(model) ? torchtitan::make_llama(model, weights, recipe.fused_norm) : nullptr;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/tensor/autograd.h"
+#include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem {
@@ -142,6 +143,14 @@ void Fsdp::after_backward(std::size_t index) {
   Group& group = groups_[index];
   if (group.reduced) return;
   group.reduced = true;
+  // A gradient of more than the parameter (DTensor's of a divided embedding) is cut down: _fsdp_param.py,
+  // unsharded_grad_data.
+  for (Parameter& parameter : group.parameters) {
+    Tensor& gradient = parameter.gathered->grad;
+    if (!gradient.defined()) continue;
+    const Size bytes = gradient.elements() * Size(element_bytes(gradient.dtype()));
+    if (gradient->storage->bytes.value() > bytes.value()) gradient = clone_contiguous(gradient);
+  }
   reshard(group);
   reduce_scatter_input_.reset();
   const bool any = std::any_of(group.parameters.begin(), group.parameters.end(),

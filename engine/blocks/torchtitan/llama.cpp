@@ -159,6 +159,9 @@ class Llama : public transformers::Architecture {
   }
 
   Tensor head(Tensor hidden) override { return output_(std::move(hidden)); }
+  Tensor head_weight() const override { return output_.weight; }
+
+  bool loss_is_outside() const override { return true; }
 
   // torchtitan/components/loss.py: cross_entropy_loss. The labels come shifted from the data loader.
   Tensor loss(Tensor logits, const Tensor& labels) override {

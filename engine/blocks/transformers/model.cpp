@@ -180,10 +180,11 @@ Tensor CausalModel::forward(const Tensor& ids) {
     return {};
   }
   Tensor logits = architecture_->head(hidden_);
-  if (wrapper_ == nullptr) return logits;
-  logits = wrapper_->after_forward(head_group_, std::move(logits));
-  // transformers' models compute the loss within their forward, torchtitan's train loop after it.
-  if (recipe_.framework == Framework::torchtitan) wrapper_->end_forward();
+  if (wrapper_ != nullptr) logits = wrapper_->after_forward(head_group_, std::move(logits));
+  if (architecture_->loss_is_outside()) {
+    hidden_.reset();
+    if (wrapper_ != nullptr) wrapper_->end_forward();
+  }
   return logits;
 }
 

@@ -59,7 +59,10 @@ class Architecture {
   virtual Tensor head(Tensor hidden) = 0;
   /// The head's weight, for losses that multiply by it themselves.
   virtual Tensor head_weight() const { return {}; }
-  /// The loss of the logits. By default as transformers computes it, within the forward.
+  /// Whether the training loop computes the loss, after the model's forward has returned. transformers' models compute
+  /// it within.
+  virtual bool loss_is_outside() const { return false; }
+  /// The loss of the logits. By default as transformers computes it.
   virtual Tensor loss(Tensor logits, const Tensor& labels);
 
   const Model model;
