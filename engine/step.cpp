@@ -10,6 +10,7 @@
 #include "engine/parallel/fsdp.h"
 #include "engine/parallel/fsdp1.h"
 #include "engine/parallel/megatron.h"
+#include "engine/parallel/zero.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
 
@@ -33,6 +34,7 @@ class Training {
   void operator()() {
     run_.begin_phase(0, Phase::initialise, "init");
     wrapper_ = make_wrapper();
+    if (uses_zero(config_.recipe)) zero_ = make_zero(config_.recipe);
     const Recipe& recipe = config_.recipe;
     run_.frozen = recipe.lora.rank > 0;
     run_.inputs_want_gradient = run_.frozen && recipe.recomputation != Recomputation::none;
@@ -40,20 +42,26 @@ class Training {
     const DType adapters = recipe.lora.adapter_dtype == DType::automatic ? DType::float32 : recipe.lora.adapter_dtype;
     run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout, adapters, recipe.quantization};
     transformers::CausalModel model(make_architecture(config_.model, config_.recipe),
-                                    transformers::layer_slots(config_.model, config_.recipe, options_.fold),
+                                    transformers::layer_slots(config_.model, config_.recipe, options_.fold && !zero_),
                                     config_.recipe, wrapper_.get());
     if (config_.recipe.data_parallel == DataParallel::ddp && config_.recipe.data_parallel_size > 1) {
       run_.begin_phase(0, Phase::initialise, "wrap");
       ddp_ = std::make_unique<Ddp>(config_.recipe.gradient_as_bucket_view);
     }
-    OptimizerStep optimizer(config_.recipe, formats_);
+    std::unique_ptr<OptimizerStep> optimizer;
+    if (zero_) {
+      run_.begin_phase(0, Phase::initialise, "wrap");
+      zero_->wrap();
+    } else {
+      optimizer = std::make_unique<OptimizerStep>(config_.recipe, formats_);
+    }
     for (std::int32_t step = 1; step <= options_.steps; ++step) {
       micro_batches(model, step);
       const std::string name = "step " + std::to_string(step);
       run_.begin_phase(step, Phase::optimizer_step, name + " optimizer");
-      optimizer.step();
+      zero_ ? zero_->step() : optimizer->step();
       run_.begin_phase(step, Phase::optimizer_step, name + " zero_grad");
-      optimizer.zero_grad();
+      if (optimizer) optimizer->zero_grad();  // ZeRO lets go of gradients in backward and step
     }
     run_.closed = true;
   }
@@ -82,12 +90,12 @@ class Training {
       std::string name = "step " + std::to_string(step);
       if (count > 1) name += " micro-batch " + std::to_string(i);
       if (wrapper_) wrapper_->set_last_micro_batch(i == run);
-      micro_batch(model, step, name, ids, labels);
+      micro_batch(model, step, name, ids, labels, i == run);
     }
   }
 
   void micro_batch(transformers::CausalModel& model, std::int32_t step, const std::string& name, Tensor& ids,
-                   Tensor& labels) {
+                   Tensor& labels, bool last) {
     run_.begin_phase(step, Phase::forward, name + " forward");
     ids.reset();
     labels.reset();
@@ -111,8 +119,9 @@ class Training {
       if (torchtitan) loss.reset();
     }
     run_.begin_phase(step, Phase::backward, name + " backward");
-    run_backward(mean.defined() ? mean : loss, [this] {
+    run_backward(mean.defined() ? mean : loss, [this, last] {
       if (wrapper_) wrapper_->end_backward();
+      if (zero_) zero_->end_backward(last);
     });
   }
 
@@ -122,6 +131,7 @@ class Training {
   const Formats formats_;
   std::unique_ptr<ModuleWrapper> wrapper_;
   std::unique_ptr<Ddp> ddp_;
+  std::unique_ptr<Zero> zero_;
 };
 
 }  // namespace

@@ -188,6 +188,7 @@ Ref<Node> begin_node(const Rule& rule, std::initializer_list<const Tensor*> argu
   if (!wanted) return {};
   Ref<Node> node = new_node(rule);
   for (const Tensor* argument : arguments) node->next.push_back(argument == nullptr ? Edge{} : edge_to(*argument));
+  if (run.operation_hooks != nullptr) run.operation_hooks->before_operation(*node);
   return node;
 }
 
@@ -222,6 +223,7 @@ void finish_node(const Ref<Node>& node, const Tensor& result) {
   body->grad_fn = node;
   body->leaf = false;
   body->requires_grad = true;
+  if (OperationHooks* hooks = active_run().operation_hooks) hooks->after_operation(*node);
 }
 
 Tensor require_gradient(Tensor tensor) {

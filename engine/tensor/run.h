@@ -17,6 +17,15 @@ namespace trainmem {
 /// Decides how autograd keeps a tensor: see checkpoint.h.
 class SavedTensorHooks;
 struct SelectiveResults;
+class Node;
+
+/// Told about operations that autograd records: before they allocate anything, and when their results are there.
+class OperationHooks {
+ public:
+  virtual ~OperationHooks() = default;
+  virtual void before_operation(Node& node) = 0;
+  virtual void after_operation(Node& node) = 0;
+};
 
 struct Autocast {
   bool enabled = false;
@@ -45,6 +54,7 @@ class Run {
   bool stopped = false;  ///< a recomputation has everything it needs: nothing is allocated or kept any more
   Autocast autocast;
   SavedTensorHooks* hooks = nullptr;
+  OperationHooks* operation_hooks = nullptr;
   SelectiveResults* selective = nullptr;  ///< of the block that runs, under recomputation chosen by operations
   std::uint64_t next_sequence = 1;
   Stream stream = Stream::compute;

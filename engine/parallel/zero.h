@@ -1,0 +1,50 @@
+// DeepSpeed's ZeRO: optimizer states (stage 1), gradients (2) and weights (3) divided over data-parallel GPUs.
+//
+// Whatever the format of the weights, each GPU steps an fp32 copy of its part of them, one flat tensor with an
+// optimizer of its own. ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, arXiv 1910.02054.
+// The constants are DeepSpeed's defaults: deepspeed/runtime/zero/config.py, DeepSpeedZeroConfig.
+#pragma once
+
+#include <memory>
+
+#include "engine/config.h"
+#include "engine/optimizer_step.h"
+#include "engine/tensor/tensor.h"
+
+namespace trainmem {
+
+/// Elements that are reduced at a time.
+inline constexpr std::int64_t reduce_bucket_size = 500000000;
+
+class Zero {
+ public:
+  virtual ~Zero() = default;
+  /// The model has been made: divides its weights.
+  virtual void wrap() = 0;
+  /// A backward has ended; `last`: the optimizer's step follows.
+  virtual void end_backward(bool last) = 0;
+  virtual void step() = 0;
+};
+
+/// Whether DeepSpeed's ZeRO trains this recipe. On one GPU only if the precision is one of DeepSpeed's own.
+bool uses_zero(const Recipe& recipe);
+
+/// Of a recipe that uses it; to be made before the model.
+std::unique_ptr<Zero> make_zero(const Recipe& recipe);
+
+/// A flat fp32 part of the weights and its optimizer.
+class MasterWeights {
+ public:
+  MasterWeights(const Recipe& recipe, Tensor weights);
+  /// Steps with the gradient given, which goes afterwards.
+  void step(Tensor gradient);
+
+ private:
+  Tensor weights_;
+  std::unique_ptr<OptimizerStep> optimizer_;
+};
+
+/// Norm of a gradient, taken in fp64.
+Tensor zero_norm(Size elements);
+
+}  // namespace trainmem

@@ -1,0 +1,179 @@
+#include "engine/parallel/zero12.h"
+
+#include <algorithm>
+
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr const char* file = "DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py";
+constexpr Rule flat_rule{"flat weights", "all weights laid end to end, padded to twice the GPUs",
+                         "DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py: flatten_dense_tensors_aligned"};
+constexpr Rule master_rule{"fp32 weights of this GPU's part", "the copy that the optimizer steps",
+                           "DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py: single_partition_of_fp32_groups"};
+constexpr Rule first_gradient_rule{"zero gradient", "", "DeepSpeed stage_1_and_2.py: initialize_optimizer_states"};
+constexpr Rule bucket_rule{"reduction bucket", "500 million elements that gradients are copied into to be reduced",
+                           "DeepSpeed stage_1_and_2.py: setup_buckets; config.py: reduce_bucket_size"};
+constexpr Rule reduce_rule{"flattened bucket", "copy of a bucket that several GPUs own parts of, while it is all-reduced",
+                           "DeepSpeed stage_1_and_2.py: allreduce_bucket"};
+constexpr Rule own_rule{"gradients of this GPU's part",
+                        "reduced gradients of the weights that have something in this GPU's part, until the step",
+                        "DeepSpeed stage_1_and_2.py: copy_grads_in_partition"};
+constexpr Rule overflow_rule{"search for infinities", "", "DeepSpeed stage_1_and_2.py: _has_inf_or_nan"};
+constexpr Rule flat_gradient_rule{"flat gradient", "gradients of this GPU's part laid end to end", file};
+constexpr Rule gradient_rule{"fp32 gradient of this GPU's part", "what the optimizer steps with", file};
+
+void search_infinities(Size elements) {
+  const auto make = [&](DType dtype) { return allocate({elements}, dtype, {&overflow_rule}); };
+  const Tensor wide = make(DType::float32);
+  const Tensor nan = make(DType::boolean);
+  Tensor absolute = make(DType::float32);
+  const Tensor infinite = make(DType::boolean);
+  absolute.reset();
+  const Tensor either = make(DType::boolean);
+  const Tensor counted = make(DType::float32);
+}
+
+}  // namespace
+
+Zero12::~Zero12() {
+  for (const Weight& weight : weights_) weight.tensor->gradient_hook = nullptr;
+}
+
+void Zero12::wrap() {
+  const Place place("data parallelism", Component::weights);
+  std::int64_t elements = 0;
+  for (const Tensor& parameter : active_run().parameters) {
+    const std::int64_t begin = elements;
+    elements += parameter.elements().value();
+    weights_.push_back({parameter, begin, elements});
+  }
+  dtype_ = weights_[0].tensor.dtype();
+  const std::int64_t gpus = recipe_.data_parallel_size;
+  const std::int64_t padded = round_up(elements, 2 * gpus).value();
+  partition_ = padded / gpus;
+  first_ = padded - partition_;
+  flat_ = allocate({padded}, dtype_, {&flat_rule});
+  note_kept(flat_, flat_rule);
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    weights_[i].tensor->storage = flat_->storage;
+    if (owned(weights_[i])) owned_elements_ += weights_[i].end - weights_[i].begin;
+    weights_[i].tensor->gradient_hook = [this, i](const Tensor& leaf) { receive(leaf, i); };
+  }
+  Tensor clone;
+  if (dtype_ != DType::float32) clone = allocate({partition_}, dtype_, {&master_rule, "clone"});
+  const Set<Component> component(active_run().component, Component::master_weights);
+  const Tensor master = allocate({partition_}, DType::float32, {&master_rule});
+  note_kept(master, master_rule);
+  clone.reset();
+  const Tensor gradient = allocate({partition_}, DType::float32, {&first_gradient_rule});
+  master_ = std::make_unique<MasterWeights>(recipe_, master);
+}
+
+void Zero12::receive(const Tensor& /*leaf*/, std::size_t index) {
+  if (!bucket_.defined()) {
+    const Place place("data parallelism", Component::communication);
+    bucket_ = allocate({reduce_bucket_size}, dtype_, {&bucket_rule});
+    note_kept(bucket_, bucket_rule);
+  }
+  if (recipe_.data_parallel == DataParallel::zero2) add_to_bucket(index);
+}
+
+void Zero12::add_to_bucket(std::size_t index) {
+  const Weight& weight = weights_[index];
+  if (!weight.tensor->grad.defined()) return;
+  const std::int64_t elements = weight.end - weight.begin;
+  if (bucket_elements_ + elements > reduce_bucket_size) reduce_bucket();
+  // One that is larger than the bucket is reduced where it is.
+  if (elements <= reduce_bucket_size)
+    weight.tensor->grad = alias(bucket_, weight.tensor.shape(), weight.tensor->strides);
+  bucket_elements_ += elements;
+  in_bucket_.push_back(index);
+}
+
+/// average_tensor and allreduce_and_scatter: stretches of one GPU's part are all-reduced together. One alone is
+/// flattened into itself, several into a copy.
+void Zero12::all_reduce() const {
+  std::vector<std::int64_t> slices;
+  std::int64_t previous = -1;
+  for (const std::size_t index : in_bucket_) {
+    std::int64_t at = weights_[index].begin;
+    while (at < weights_[index].end) {
+      const std::int64_t owner = at / partition_;
+      const std::int64_t stop = std::min(weights_[index].end, (owner + 1) * partition_);
+      if (owner != previous) slices.push_back(0);
+      slices.back() += stop - at;
+      previous = owner;
+      at = stop;
+    }
+  }
+  std::int64_t elements = 0;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    elements += slices[i];
+    ++count;
+    if (elements <= reduce_bucket_size && i + 1 < slices.size()) continue;
+    if (count > 1) allocate({elements}, dtype_, {&reduce_rule});
+    elements = count = 0;
+  }
+}
+
+void Zero12::reduce_bucket() {
+  if (in_bucket_.empty()) return;
+  const Place place("data parallelism", Component::communication);
+  all_reduce();
+  for (const std::size_t index : in_bucket_) {
+    const Weight& weight = weights_[index];
+    if (!owned(weight)) {
+      if (recipe_.data_parallel == DataParallel::zero2) weight.tensor->grad.reset();
+      continue;
+    }
+    if (!reduced_.defined()) {
+      const Set<Component> component(active_run().component, Component::gradients);
+      reduced_ = allocate({owned_elements_}, dtype_, {&own_rule});
+      note_kept(reduced_, own_rule);
+    }
+    weight.tensor->grad = alias(reduced_, weight.tensor.shape(), weight.tensor->strides);
+  }
+  in_bucket_.clear();
+  bucket_elements_ = 0;
+}
+
+void Zero12::end_backward(bool last) {
+  if (recipe_.data_parallel == DataParallel::zero1) {
+    if (!last) return;
+    for (std::size_t i = 0; i < weights_.size(); ++i) add_to_bucket(i);
+  }
+  reduce_bucket();
+  if (!averaged_.defined()) averaged_ = reduced_;  // else added in place
+  reduced_.reset();
+  bucket_.reset();
+  for (const Weight& weight : weights_) weight.tensor->grad.reset();
+}
+
+void Zero12::step() {
+  const Place place("optimizer", Component::optimizer_temporaries);
+  std::vector<Size> slices;
+  for (const Weight& weight : weights_)
+    if (owned(weight)) slices.push_back(weight.end - std::max(weight.begin, first_));
+  if (is_half(dtype_))
+    for (const Size& slice : slices) search_infinities(slice);
+  {
+    std::vector<Tensor> norms;
+    for (const Size& slice : slices) norms.push_back(zero_norm(slice));
+  }
+  const Set<Component> component(active_run().component, Component::gradients);
+  // One slice is flat as it is.
+  Tensor flat = slices.size() == 1 ? alias(averaged_, {partition_}, {1})
+                                   : allocate({partition_}, dtype_, {&flat_gradient_rule});
+  Tensor gradient = dtype_ == DType::float32 ? flat : allocate({partition_}, DType::float32, {&gradient_rule});
+  flat.reset();
+  note_kept(gradient, gradient_rule);
+  averaged_.reset();
+  master_->step(std::move(gradient));
+  // The updated parts are gathered into the flat weights themselves (utils.py: all_gather_into_tensor_dp_groups).
+}
+
+}  // namespace trainmem
