@@ -167,6 +167,7 @@ export interface Presets {
 export interface Engine {
   estimate(config: Config): Answer;
   readLink(link: string): LinkAnswer;
+  writeLink(config: Config): { ok: true; link: string } | BadAnswer;
   presets: Presets;
   version: string;
 }

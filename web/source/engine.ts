@@ -5,7 +5,7 @@
 
 import createTrainmem, { type Trainmem } from '@engine';
 import address from '@engine-wasm';
-import type { Answer, Config, Engine, LinkAnswer, Presets } from './border.js';
+import type { Answer, BadAnswer, Config, Engine, LinkAnswer, Presets } from './border.js';
 
 async function compile(): Promise<WebAssembly.Module> {
   const response = await fetch(address, { credentials: 'same-origin' });
@@ -50,6 +50,10 @@ class Border implements Engine {
 
   readLink(link: string): LinkAnswer {
     return this.call(engine => engine.read_link(link));
+  }
+
+  writeLink(config: Config): { ok: true; link: string } | BadAnswer {
+    return this.call(engine => engine.write_link(JSON.stringify(config)));
   }
 
   private call<T>(ask: (engine: Trainmem) => string): T {

@@ -24,6 +24,10 @@ export interface State {
   /** Why there is no engine, or why it stopped. */
   failure?: string;
   good?: GoodAnswer;
+  /** The link of what stands in the fields, computable or not. */
+  link: string;
+  /** The presets of the last good answer. */
+  goodPresets: { [name in SectionName]?: string };
   /** What the last good answer is about: the model's name. */
   subject: string;
   issues: Issue[];
@@ -98,6 +102,8 @@ export class Calculator {
     drafts: new Map(),
     edited: new Set(),
     units: 'GiB',
+    link: '',
+    goodPresets: {},
     subject: 'This model',
   };
 
@@ -220,11 +226,14 @@ export class Calculator {
   /** What a field holds: the reader's own value, else what the engine resolved. */
   value(path: string): Scalar | undefined {
     const [section, ...names] = parts(path);
-    return (
-      lookUp(this.state.config[section], names) ??
-      lookUp(this.state.good?.config[section], names) ??
-      this.state.engine?.presets.fields.find(field => field.path === path)?.default
-    );
+    const { config, good, goodPresets, engine } = this.state;
+    const own = lookUp(config[section], names);
+    if (own !== undefined) return own;
+    const preset = config[section]?.preset ?? '';
+    if (good && goodPresets[section] === preset) return lookUp(good.config[section], names);
+    // No answer has resolved this section yet: what the recipe says, else the default.
+    const recipe = section === 'recipe' ? (this.preset('recipe')?.recipe as Section | undefined) : undefined;
+    return lookUp(recipe, names) ?? engine?.presets.fields.find(field => field.path === path)?.default;
   }
 
   preset(section: SectionName): Preset | undefined {
@@ -281,6 +290,11 @@ export class Calculator {
       delete state.failure;
       if (answer.ok) {
         state.good = answer;
+        state.link = answer.link;
+        state.goodPresets = {};
+        for (const section of ['model', 'gpu', 'recipe'] as const) {
+          state.goodPresets[section] = state.config[section]?.preset ?? '';
+        }
         state.issues = [];
         const link = state.engine.readLink(answer.link);
         state.edited = leaves((link.ok && link.config) || state.config);
@@ -288,6 +302,8 @@ export class Calculator {
       } else {
         state.issues = answer.issues;
         state.edited = leaves(state.config);
+        const written = state.engine.writeLink(state.config);
+        if (written.ok) state.link = written.link;
       }
     } catch (error) {
       state.failure = error instanceof Error ? error.message : String(error);

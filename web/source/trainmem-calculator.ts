@@ -95,9 +95,9 @@ export class TrainmemCalculator extends LitElement implements View {
     this.page = false;
   }
 
-  /** The canonical link of the configuration on display. */
+  /** The canonical link of the configuration in the fields. */
   get value(): string {
-    return this.calculator.state.good?.link ?? '';
+    return this.calculator.state.link;
   }
   set value(link: string) {
     this.config = link;
@@ -181,13 +181,13 @@ export class TrainmemCalculator extends LitElement implements View {
   private changed(change: Change): void {
     this.requestUpdate();
     if (change !== 'view') this.cursor = undefined;
-    const { good, issues, units } = this.calculator.state;
-    if (!good) return;
-    if (this.address) {
-      const fragment = joinLink(good.link, { units });
-      if (change === 'choice' && issues.length === 0) this.address.push(fragment);
-      else if (change !== 'opened' || this.calculator.state.engine) this.address.replace(fragment);
+    const { good, issues, link, units, engine: loaded } = this.calculator.state;
+    if (this.address && loaded && link) {
+      const fragment = joinLink(link, { units });
+      if (change === 'choice') this.address.push(fragment);
+      else this.address.replace(fragment);
     }
+    if (!good) return;
     if (change === 'view' || issues.length > 0) return;
     this.dispatchEvent(
       new CustomEvent('trainmem-change', {

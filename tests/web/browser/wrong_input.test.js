@@ -1,7 +1,7 @@
 // Broken links, bad texts in fields, sizes that do not divide, an engine that does not come: each says what is wrong,
 // and the last good answer stays.
 import assert from 'node:assert/strict';
-import { headline, openCalculator, origin, pageTest, settled, total } from './chromium.js';
+import { fragment, headline, openCalculator, origin, pageTest, settled, total } from './chromium.js';
 
 pageTest('a link with unknown parts names each of them and applies the rest', {}, async page => {
   await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&frobnicate=3&tp=x&end');
@@ -72,6 +72,7 @@ pageTest(
     await page.getByLabel('Tensor parallel', { exact: true }).fill('3');
     const summary = page.getByRole('status').filter({ hasText: 'cannot be computed' });
     await summary.waitFor();
+    assert.match(await fragment(page), /&tp=3&end$/);
     assert.equal(await total(page), before);
     assert.equal(await page.getByLabel('Tensor parallel', { exact: true }).getAttribute('aria-invalid'), 'true');
     await summary.getByRole('button', { name: 'Go to the field' }).first().click();

@@ -60,6 +60,7 @@ function smallEngine(): Engine & { calls: Config[] } {
         link: JSON.stringify(config),
       };
     },
+    writeLink: config => ({ ok: true, link: JSON.stringify(config) }),
     readLink(link): LinkAnswer {
       if (link === 'broken') {
         const issue = { code: 'unknown_key', path: '/link/foo', message: 'no part "foo"', hint: '' };
@@ -112,6 +113,7 @@ describe('a value', () => {
     expect(calculator.state.good).toBe(good);
     expect(calculator.issuesAt('/recipe/tensor_parallel')).toHaveLength(1);
     expect(calculator.value('/recipe/tensor_parallel')).toBe(3);
+    expect(JSON.parse(calculator.state.link).recipe).toEqual({ tensor_parallel: 3 });
     calculator.reset('/recipe/tensor_parallel');
     expect(calculator.state.issues).toEqual([]);
   });
@@ -169,6 +171,19 @@ describe('a preset', () => {
     expect(calculator.state.config.model).toEqual({ preset: 'b' });
     expect(calculator.state.remark).toBeUndefined();
   });
+});
+
+test('fields show the values of a recipe that cannot be computed, not those of the last answer', () => {
+  const { calculator, engine } = started();
+  calculator.set('/recipe/tensor_parallel', 4);
+  engine.presets.recipes.push({ id: 'odd', name: 'Odd', recipe: { tensor_parallel: 3 } });
+  engine.estimate = () => ({
+    ok: false,
+    issues: [{ code: 'not_yet_modelled', path: '/recipe', message: '', hint: '' }],
+  });
+  calculator.choose('recipe', 'odd');
+  expect(calculator.value('/recipe/tensor_parallel')).toBe(3);
+  expect(calculator.value('/recipe/sequence_length')).toBe(4096);
 });
 
 describe('a link', () => {

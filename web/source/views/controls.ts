@@ -19,7 +19,7 @@ function groupsOf(fields: Field[]) {
 
 function derived(view: View, title: string) {
   const result = view.calculator.state.good?.result;
-  if (!result || title !== 'Parallelism') return nothing;
+  if (!result || title !== 'Parallelism' || view.calculator.stale) return nothing;
   const size = (name: string) => Number(view.calculator.value(`/recipe/${name}`) ?? 1);
   const factors = [
     ['data', size('data_parallel_size')],
@@ -166,7 +166,7 @@ export const controlStyles = css`
   .strip {
     position: sticky;
     inset-block-end: 0;
-    min-block-size: 86px;
+    min-block-size: 64px;
     margin-inline: -20px;
     padding: 12px 20px 14px;
     background: var(--surface);

@@ -3,7 +3,7 @@
 import { css, html, nothing, type TemplateResult } from 'lit';
 import type { GoodAnswer, Result, Verdict } from '../border.js';
 import { phaseLabels } from '../components.js';
-import { bytes, exactBytes, gigabytes, plural, type Units, words } from '../format.js';
+import { exactBytes, gigabytes, plural, type Units, words } from '../format.js';
 import { bar, legend, thinBar } from './bar.js';
 import { icons } from './icons.js';
 import type { View } from './view.js';
@@ -56,7 +56,7 @@ export function headline(view: View, good: GoodAnswer, withLegend: boolean, tool
   const { result } = good;
   const { device, verdict } = result;
   const gpus = result.num_gpus > 1 ? `On each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'On one GPU';
-  const ranged = device.high > device.low;
+  const [low, high] = [gigabytes(device.low, units), gigabytes(device.high, units)];
   return html`<section class="panel answer" id="answer" aria-label="Answer">
     <div class=${stale ? 'stale' : ''}>
       ${stale ? html`<p class="stalemark">The last configuration that could be computed</p>` : nothing}
@@ -71,7 +71,7 @@ export function headline(view: View, good: GoodAnswer, withLegend: boolean, tool
       <div class="under">
       <p class="muted">
         ${gpus}, at the highest moment of a step: ${place(result)}.
-        ${ranged ? html`Likely between ${bytes(device.low, units)} and ${bytes(device.high, units)}.` : nothing}
+        ${low === high ? nothing : html`Likely between ${low} and ${high}.`}
         ${result.global_batch_size > 0 ? html`Global batch ${plural(result.global_batch_size, 'sequence')}.` : nothing}
       </p>
       ${tools}

@@ -14,8 +14,9 @@ const lists = { model: 'models', gpu: 'gpus', recipe: 'recipes' } as const;
 
 /** One line under a picked preset: the sizes that matter most. */
 function summary(view: View, section: SectionName): string {
-  const { good, units } = view.calculator.state;
-  if (!good) return '\u00a0';
+  const { config: chosen, good, goodPresets, units } = view.calculator.state;
+  // An older answer knows nothing of a newly picked preset.
+  if (!good || goodPresets[section] !== (chosen[section]?.preset ?? '')) return '\u00a0';
   const config = good.config[section] as Section;
   const number = (name: string) => asNumber(config[name]);
   if (section === 'model') {
@@ -33,7 +34,7 @@ function summary(view: View, section: SectionName): string {
     const field = fields.find(({ path }) => path === `/recipe/${name}`);
     return field ? optionLabel(field, asText(config[name])) : '';
   });
-  parts.push(plural(good.result.num_gpus, 'GPU'));
+  if (!view.calculator.stale) parts.push(plural(good.result.num_gpus, 'GPU'));
   return parts.filter(Boolean).join(', ');
 }
 
