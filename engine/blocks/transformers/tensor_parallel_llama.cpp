@@ -159,7 +159,8 @@ class TensorParallelLlama : public Architecture {
 
   void make_embedding() override {
     const Place place("embedding");
-    embedding_ = make_parameter({Size(model.vocab_size) / group_.size, model.hidden_size}, weights, "token embedding");
+    embedding_ =
+        make_parameter({ceil_divide(model.vocab_size, group_.size), model.hidden_size}, weights, "token embedding");
   }
 
   std::unique_ptr<Block> make_block(std::int64_t) override {
@@ -173,7 +174,7 @@ class TensorParallelLlama : public Architecture {
     }
     rotary_ = std::make_unique<Rotary>(Size(model.head_dim));
     const Place place("head");
-    head_ = Linear(model.hidden_size, Size(model.vocab_size) / group_.size, false, weights, "logits");
+    head_ = Linear(model.hidden_size, ceil_divide(model.vocab_size, group_.size), false, weights, "logits");
   }
 
   ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
