@@ -16,7 +16,8 @@ constexpr Rule master_rule{"fp32 weights of this GPU's part", "the copy that the
 constexpr Rule first_gradient_rule{"zero gradient", "", "DeepSpeed stage_1_and_2.py: initialize_optimizer_states"};
 constexpr Rule bucket_rule{"reduction bucket", "500 million elements that gradients are copied into to be reduced",
                            "DeepSpeed stage_1_and_2.py: setup_buckets; config.py: reduce_bucket_size"};
-constexpr Rule reduce_rule{"flattened bucket", "copy of a bucket that several GPUs own parts of, while it is all-reduced",
+constexpr Rule reduce_rule{"flattened bucket",
+                           "copy of a bucket that several GPUs own parts of, while it is all-reduced",
                            "DeepSpeed stage_1_and_2.py: allreduce_bucket"};
 constexpr Rule own_rule{"gradients of this GPU's part",
                         "reduced gradients of the weights that have something in this GPU's part, until the step",
@@ -166,8 +167,8 @@ void Zero12::step() {
   }
   const Set<Component> component(active_run().component, Component::gradients);
   // One slice is flat as it is.
-  Tensor flat = slices.size() == 1 ? alias(averaged_, {partition_}, {1})
-                                   : allocate({partition_}, dtype_, {&flat_gradient_rule});
+  Tensor flat =
+      slices.size() == 1 ? alias(averaged_, {partition_}, {1}) : allocate({partition_}, dtype_, {&flat_gradient_rule});
   Tensor gradient = dtype_ == DType::float32 ? flat : allocate({partition_}, DType::float32, {&gradient_rule});
   flat.reset();
   note_kept(gradient, gradient_rule);

@@ -36,8 +36,8 @@ class Zero12 : public Zero {
 
   const Recipe& recipe_;
   DType dtype_ = DType::bfloat16;
-  std::int64_t partition_ = 0;  ///< elements of one GPU's part
-  std::int64_t first_ = 0;      ///< where this GPU's part begins
+  std::int64_t partition_ = 0;       ///< elements of one GPU's part
+  std::int64_t first_ = 0;           ///< where this GPU's part begins
   std::int64_t owned_elements_ = 0;  ///< of whole weights that have something in this GPU's part
   std::vector<Weight> weights_;
   Tensor flat_;

@@ -29,7 +29,8 @@ constexpr Rule gathered_rule{"gathered weight",
                              "DeepSpeed partitioned_param_coordinator.py: fetch_sub_module, release_sub_module"};
 constexpr Rule buffer_rule{"all-gather buffer", "several weights gathered together, until the last of them is used",
                            "DeepSpeed partition_parameters.py: AllGatherCoalescedHandle"};
-constexpr Rule reduce_rule{"reduce-scatter input", "", "DeepSpeed runtime/comm/coalesced_collectives.py: reduce_scatter_coalesced"};
+constexpr Rule reduce_rule{"reduce-scatter input", "",
+                           "DeepSpeed runtime/comm/coalesced_collectives.py: reduce_scatter_coalesced"};
 constexpr Rule overflow_rule{"search for infinities", "", "DeepSpeed stage3.py: has_overflow"};
 constexpr Rule flat_gradient_rule{"flat gradient", "", "DeepSpeed stage3.py: _prepare_fp32_grad_for_sub_group"};
 constexpr Rule gradient_rule{"fp32 gradient", "of one sub group of at most about 1e9 elements, while it is stepped",
@@ -55,6 +56,7 @@ Tensor Zero3::make(const Shape& shape, DType dtype, const char* name) {
   weight.tensor = declare(shape, dtype);
   weight.tensor->requires_grad = true;
   register_parameter(weight.tensor);
+  weight.layer = active_run().layer;
   weight.elements = shape.elements().value();
   weight.part = ceil_divide(shape.elements(), recipe_.data_parallel_size).value();
   weight.persistent = weight.elements <= param_persistence_threshold;
@@ -142,6 +144,9 @@ void Zero3::give(std::size_t index) {
   Weight& weight = weights_[index];
   // On one GPU the part is the whole: nothing is gathered.
   if (recipe_.data_parallel_size > 1) {
+    Run& run = active_run();
+    const Set<std::uint32_t> place(run.place, run.place_named("data parallelism"));
+    const Set<std::int32_t> layer(run.layer, weight.layer);
     give_memory(weight.tensor, weight.elements, Component::gathered_parameters, {&gathered_rule, "gathered weight"});
     note_kept(weight.tensor, gathered_rule);
   }
@@ -162,7 +167,9 @@ void Zero3::gather(const Module& module) {
   if (pending->weights.size() == 1) {
     give(pending->weights[0]);  // gathered into its own memory
   } else if (pending->weights.size() > 1 && recipe_.data_parallel_size > 1) {
-    const Set<Component> component(active_run().component, Component::gathered_parameters);
+    Run& run = active_run();
+    const Set<Component> component(run.component, Component::gathered_parameters);
+    const Set<std::uint32_t> place(run.place, run.place_named("data parallelism"));
     pending->buffer = allocate({parts * recipe_.data_parallel_size}, dtype_, {&buffer_rule});
     note_kept(pending->buffer, buffer_rule);
   }
@@ -179,7 +186,8 @@ void Zero3::wait(std::size_t index) {
 
 void Zero3::prefetch(const Module& module) {
   auto skip = std::count_if(module.begin(), module.end(), [&](std::size_t i) { return weights_[i].fetched_for < at_; });
-  for (; skip > 0 && next_ < order_.size(); --skip, ++next_) weights_[order_[next_].weight].fetched_for = order_[next_].at;
+  for (; skip > 0 && next_ < order_.size(); --skip, ++next_)
+    weights_[order_[next_].weight].fetched_for = order_[next_].at;
   const std::int64_t most = std::min(max_live_parameters - live_, prefetch_bucket_size);
   Module ahead;
   for (std::int64_t elements = 0; next_ < order_.size() && elements < most; ++next_) {

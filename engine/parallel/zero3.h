@@ -36,6 +36,7 @@ class Zero3 : public Zero, public OperationHooks {
   };
   struct Weight {
     Tensor tensor;
+    std::int32_t layer = -1;
     std::int64_t elements = 0;
     std::int64_t part = 0;  ///< elements of one GPU's part
     bool persistent = false;
