@@ -127,10 +127,12 @@ void report_not_modelled(const Config& config, Issues& issues) {
     issues.push_back(
         {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
   }
-  if (config.recipe.framework == Framework::megatron)
+  if (config.recipe.framework == Framework::megatron) {
     report_not_modelled_megatron(config, issues);
-  else
+  } else {
     report_not_modelled_torch(config, issues);
+    report_not_modelled_model(config, issues);
+  }
   report_narrow_formats(config, issues);
 }
 
