@@ -1,5 +1,6 @@
 #include "engine/optimizer_walk.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace trainmem {
@@ -169,7 +170,9 @@ void OptimizerWalk::step() {
 
 void OptimizerWalk::step_alone(const Tensor& parameter) {
   if (!parameter->grad.defined()) return;
-  if (!made_ && stepped_alone_.insert(parameter.get()).second) {
+  const TensorBody* body = parameter.get();
+  if (!made_ && std::find(stepped_alone_.begin(), stepped_alone_.end(), body) == stepped_alone_.end()) {
+    stepped_alone_.push_back(body);
     const Set<Component> component(active_run().component, Component::optimizer_states);
     make_shared_states();  // each parameter has an optimizer of its own
     make_states_of(parameter);

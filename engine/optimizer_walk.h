@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <unordered_set>
 #include <vector>
 
 #include "engine/config.h"
@@ -66,7 +65,7 @@ class OptimizerWalk {
   DType state_;
   bool made_ = false;
   std::vector<Tensor> states_;
-  std::unordered_set<const TensorBody*> stepped_alone_;
+  std::vector<const TensorBody*> stepped_alone_;
 };
 
 /// torch.nn.utils.clip_grad_norm_ (foreach) over the active run's gradients. `sharded`: they are DTensors, of which

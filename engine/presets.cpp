@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/sort.h"
+
 namespace trainmem {
 namespace {
 
@@ -50,12 +52,11 @@ std::vector<std::string> nearest_words(std::span<const std::string_view> words, 
     const int distance = closeness(text, word);
     if (distance <= limit) candidates.push_back({distance, text});
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.closeness < b.closeness; });
+  const auto closer = [&](Index a, Index b) { return candidates[a].closeness < candidates[b].closeness; };
   std::vector<std::string> nearest;
-  for (const Candidate& candidate : candidates) {
+  for (const Index i : sorted_indices(candidates.size(), closer)) {
     if (static_cast<int>(nearest.size()) == count) break;
-    nearest.emplace_back(candidate.text);
+    nearest.emplace_back(candidates[i].text);
   }
   return nearest;
 }

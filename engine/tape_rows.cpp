@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <tuple>
 
+#include "engine/sort.h"
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {
@@ -65,20 +66,22 @@ std::vector<Row> rows_at(const Recording& tape, std::uint32_t event) {
   for (std::uint32_t i = 0; i < alive.size(); ++i)
     if (alive[i] && tape.storages[i].bytes > 0) living.push_back(i);
   const auto storage = [&](std::uint32_t i) -> const StorageRecord& { return tape.storages[i]; };
-  std::stable_sort(living.begin(), living.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return key_of(storage(a)) < key_of(storage(b)); });
+  sort_indices(living, [&](Index a, Index b) { return key_of(storage(a)) < key_of(storage(b)); });
   std::vector<Row> rows;
-  std::vector<std::uint32_t> firsts;
   for (std::size_t i = 0; i < living.size();) {
     std::size_t end = i + 1;
     while (end < living.size() && key_of(storage(living[end])) == key_of(storage(living[i]))) ++end;
     rows.push_back(make_row(tape, storage(living[i]), static_cast<std::int64_t>(end - i)));
     i = end;
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+  const auto order = sorted_indices(rows.size(), [&](Index i, Index j) {
+    const Row& a = rows[i];
+    const Row& b = rows[j];
     return std::tie(b.bytes, a.name, a.shape, a.dtype, a.why) < std::tie(a.bytes, b.name, b.shape, b.dtype, b.why);
   });
-  return rows;
+  std::vector<Row> sorted;
+  for (const Index i : order) sorted.push_back(std::move(rows[i]));
+  return sorted;
 }
 
 namespace {

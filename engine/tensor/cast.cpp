@@ -51,7 +51,7 @@ Tensor autocast_low(Tensor argument) {
     copy = to(std::move(x), run.autocast.dtype, autocast_rule.name);
   }
   if (!run.stopped) note_kept(copy, autocast_rule);
-  run.autocast_weights.emplace(key, copy);
+  run.autocast_weights[key] = copy;
   run.autocast_order.emplace_back(key, run.layer);
   return copy;
 }

@@ -57,7 +57,8 @@ class InPlaceFunction {
     reset();
     ::new (static_cast<void*>(memory_.data())) Stored(std::forward<Callable>(callable));
     call_ = [](void* stored, Argument& argument) { (*static_cast<Stored*>(stored))(argument); };
-    destroy_ = [](void* stored) { static_cast<Stored*>(stored)->~Stored(); };
+    if constexpr (!std::is_trivially_destructible_v<Stored>)
+      destroy_ = [](void* stored) { static_cast<Stored*>(stored)->~Stored(); };
     return *this;
   }
 

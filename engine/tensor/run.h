@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/config.h"
 #include "engine/tape.h"
+#include "engine/tensor/flat_map.h"
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {
@@ -68,11 +68,11 @@ class Run {
   bool frozen = false;       ///< parameters made now want no gradient
   bool inputs_want_gradient = false;  ///< frozen embeddings are made to want a gradient
   bool recomputing = false;  ///< a recomputed forward is running
-  std::unordered_map<const TensorBody*, Tensor> autocast_weights;
+  FlatMap<const TensorBody*, Tensor> autocast_weights;
   std::vector<std::pair<const TensorBody*, std::int32_t>> autocast_order;  ///< as they were made, with their layers
-  std::unordered_map<std::int32_t, Size> layer_times;  ///< how many equal layers a layer stands for; absent: one
+  FlatMap<std::int32_t, Size> layer_times;  ///< how many equal layers a layer stands for; absent: one
   /// Layers that are repeated together, by the first of them; absent: each for itself.
-  std::unordered_map<std::int32_t, std::int32_t> layer_groups;
+  FlatMap<std::int32_t, std::int32_t> layer_groups;
 
   Size times_of(std::int32_t layer_index) const;
   std::int32_t group_of(std::int32_t layer_index) const;

@@ -116,13 +116,11 @@ Tensor allocate_like(const Tensor& like, const Shape& shape, DType dtype, const 
   for (int i = 0; i < rank; ++i) order[static_cast<std::size_t>(i)] = i;
   if (like.rank() == rank) {
     const Strides& strides = like->strides;
-    std::stable_sort(order.begin(), order.begin() + rank, [&](int a, int b) {
-      const std::int64_t left = strides[static_cast<std::size_t>(a)];
-      const std::int64_t right = strides[static_cast<std::size_t>(b)];
-      if (left == 0 || right == 0) return false;
-      if (left != right) return left > right;
-      return false;
-    });
+    const auto stride = [&](int i) { return strides[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]; };
+    for (int i = 1; i < rank; ++i) {
+      for (int j = i; j > 0 && stride(j - 1) != 0 && stride(j - 1) < stride(j); --j)
+        std::swap(order[static_cast<std::size_t>(j)], order[static_cast<std::size_t>(j - 1)]);
+    }
   }
   Strides strides{};
   std::int64_t next = 1;

@@ -140,8 +140,7 @@ Tensor recompute(Forward forward, std::vector<Tensor> inputs) {
     node->backward = [forward = std::move(forward), count](Backward& b) {
       Run& active = active_run();
       // A layer that stands for several is counted by the backward that called this one.
-      std::unordered_map<std::int32_t, Size> once;
-      const Set<std::unordered_map<std::int32_t, Size>> times(active.layer_times, std::move(once));
+      const Set<FlatMap<std::int32_t, Size>> times(active.layer_times, {});
       std::vector<Tensor> detached;
       for (std::size_t i = 0; i < count; ++i) {
         detached.push_back(detach(b.kept(static_cast<int>(i))));
