@@ -200,19 +200,19 @@ TEST_CASE("allocator: random requests take what the rules, taken literally, take
   const unsigned seed = GENERATE(1U, 2U, 3U, 4U, 5U, 6U);
   CAPTURE(expands, seed);
   std::mt19937 random(seed);
-  const auto below = [&](std::uint32_t limit) { return random() % limit; };
+  const auto below = [&](std::int64_t limit) { return static_cast<std::int64_t>(random()) % limit; };
   CachingAllocator allocator({.expandable_segments = expands});
   PlainAllocator plain(expands);
   std::vector<std::pair<int, CachingAllocator::Handle>> alive;
   for (int owner = 0; owner < 1500; ++owner) {
     // Few sizes, as in training, and some of any size.
     const Bytes unit = Bytes{1} << (9 + below(17));
-    const Bytes bytes = below(4) == 0 ? 1 + static_cast<Bytes>(below(60U << 20U)) : unit * (1 + below(3));
+    const Bytes bytes = below(4) == 0 ? 1 + below(60 * mebibyte) : unit * (1 + below(3));
     const int stream = below(5) == 0 ? 1 : 0;
     alive.emplace_back(owner, allocator.allocate(bytes, static_cast<Stream>(stream)));
     plain.allocate(owner, bytes, stream);
-    while (!alive.empty() && below(100) < (alive.size() > 60 ? 60U : 40U)) {
-      const std::size_t which = below(static_cast<std::uint32_t>(alive.size()));
+    while (!alive.empty() && below(100) < (alive.size() > 60 ? 60 : 40)) {
+      const auto which = static_cast<std::size_t>(below(static_cast<std::int64_t>(alive.size())));
       allocator.free(alive[which].second);
       plain.free(alive[which].first);
       alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(which));
