@@ -2,18 +2,12 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace trainmem {
 
 struct Issue {
-  Issue() = default;
-  Issue(std::string_view code_word, std::string_view json_path, std::string_view sentence,
-        std::string_view what_to_do = {});
-
-  std::string code;     ///< stable word: unknown_key, wrong_type, out_of_range, not_divisible, unknown_preset,
-                        ///< not_yet_modelled, ...
+  std::string code;     ///< stable word: unknown_key, wrong_type, out_of_range, not_divisible, unknown_preset, not_yet_modelled, ...
   std::string path;     ///< JSON pointer into the configuration: /recipe/tensor_parallel
   std::string message;  ///< one sentence
   std::string hint;     ///< what to do; may be empty

@@ -1,7 +1,5 @@
 #include "engine/issue_text.h"
 
-#include "engine/issue.h"
-
 namespace trainmem {
 namespace {
 
@@ -10,10 +8,6 @@ constexpr std::size_t longest = 40;
 char printable(char c) { return c >= ' ' && c <= '~' ? c : '?'; }
 
 }  // namespace
-
-Issue::Issue(std::string_view code_word, std::string_view json_path, std::string_view sentence,
-             std::string_view what_to_do)
-    : code(code_word), path(json_path), message(sentence), hint(what_to_do) {}
 
 std::string in_quotes(std::string_view text) {
   std::string out = "\"";

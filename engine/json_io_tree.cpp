@@ -1,107 +1,88 @@
 #include "engine/json_io_tree.h"
 
+#include <nlohmann/json.hpp>
+
 #include "engine/config_fields.h"
 #include "engine/issue_text.h"
-#include "engine/json_lexer.h"
 
 namespace trainmem {
 namespace {
 
-constexpr std::size_t deepest = 8;  // a configuration needs three levels
+constexpr std::size_t deepest = 8;    // a configuration needs three levels
+constexpr int number_overflow = 406;  // nlohmann's id of "number overflow"
 
-/// Reads tokens and grows the tree; what is false has stopped with an issue.
-class TreeReader {
+/// Receives the library's parse events and grows the tree.
+class TreeBuilder {
  public:
-  TreeReader(std::string_view text, JsonText& out) : text_(text), lexer_(text), out_(out) {}
+  using number_integer_t = std::int64_t;
+  using number_unsigned_t = std::uint64_t;
+  using number_float_t = double;
+  using string_t = std::string;
+  using binary_t = nlohmann::json::binary_t;
 
-  bool read() { return value(lexer_.next()) && (lexer_.next() == JsonToken::end || fail()); }
+  TreeBuilder(std::string_view text, JsonText& out) : text_(text), out_(out) {}
 
- private:
-  bool value(JsonToken token) {
+  bool null() { return add({}); }
+  bool boolean(bool value) {
     JsonTree tree;
-    switch (token) {
-      case JsonToken::null: break;
-      case JsonToken::boolean:
-        tree.kind = JsonKind::boolean;
-        tree.boolean = lexer_.boolean();
-        break;
-      case JsonToken::integer:
-        tree.kind = JsonKind::integer;
-        tree.integer = lexer_.integer();
-        tree.number = lexer_.number();
-        break;
-      case JsonToken::number:
-        tree.kind = JsonKind::number;
-        tree.number = lexer_.number();
-        break;
-      case JsonToken::text:
-        tree.kind = JsonKind::text;
-        tree.text = std::move(lexer_.text());
-        break;
-      case JsonToken::mark:
-        if (lexer_.last() == '{') return open(JsonKind::object) && members();
-        if (lexer_.last() == '[') return open(JsonKind::array) && items();
-        return fail();
-      case JsonToken::too_large: return fail_too_large();
-      case JsonToken::wrong:
-      case JsonToken::end: return fail();
+    tree.kind = JsonKind::boolean;
+    tree.boolean = value;
+    return add(std::move(tree));
+  }
+  bool number_integer(std::int64_t value) {
+    JsonTree tree;
+    tree.kind = JsonKind::integer;
+    tree.integer = value;
+    tree.number = static_cast<double>(value);
+    return add(std::move(tree));
+  }
+  bool number_unsigned(std::uint64_t value) {
+    if (value <= static_cast<std::uint64_t>(INT64_MAX)) return number_integer(static_cast<std::int64_t>(value));
+    return number_float(static_cast<double>(value), {});
+  }
+  bool number_float(double value, const std::string&) {
+    JsonTree tree;
+    tree.kind = JsonKind::number;
+    tree.number = value;
+    return add(std::move(tree));
+  }
+  bool string(std::string& value) {
+    JsonTree tree;
+    tree.kind = JsonKind::text;
+    tree.text = std::move(value);
+    return add(std::move(tree));
+  }
+  bool binary(binary_t&) { return false; }
+  bool start_object(std::size_t) { return open(JsonKind::object); }
+  bool end_object() { return close(); }
+  bool start_array(std::size_t) { return open(JsonKind::array); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& value) {
+    if (path_.back()->find(value) != nullptr) {
+      std::string path = pointer();
+      append_pointer(path, value);
+      out_.issues.push_back(
+          {"duplicate_key", path, in_quotes(value) + " is given more than once.", "Keep one of them."});
     }
-    place(std::move(tree));
+    key_ = std::move(value);
     return true;
   }
 
-  bool members() {
-    JsonToken token = lexer_.next();
-    if (token == JsonToken::mark && lexer_.last() == '}') return close();
-    for (;; token = lexer_.next()) {
-      if (token != JsonToken::text) return fail();
-      key();
-      if (!mark(":") || !value(lexer_.next()) || !mark(",}")) return false;
-      if (lexer_.last() == '}') return close();
-    }
-  }
-
-  bool items() {
-    JsonToken token = lexer_.next();
-    if (token == JsonToken::mark && lexer_.last() == ']') return close();
-    for (;; token = lexer_.next()) {
-      if (!value(token) || !mark(",]")) return false;
-      if (lexer_.last() == ']') return close();
-    }
-  }
-
-  /// The next token must be one of these characters.
-  bool mark(std::string_view allowed) {
-    const bool found = lexer_.next() == JsonToken::mark && allowed.find(lexer_.last()) != std::string_view::npos;
-    return found || fail();
-  }
-
-  void key() {
-    std::string& name = lexer_.text();
-    if (path_.back()->find(name) != nullptr) {
-      std::string path = pointer();
-      append_pointer(path, name);
-      out_.issues.push_back(
-          {"duplicate_key", path, in_quotes(name) + " is given more than once.", "Keep one of them."});
-    }
-    key_ = std::move(name);
-  }
-
-  bool fail_too_large() {
+  template <class Exception>
+  bool parse_error(std::size_t position, const std::string& last_token, const Exception& error) {
     out_.readable = false;
-    out_.issues.push_back({"out_of_range", pointer_to_next(),
-                           "The number " + in_quotes(lexer_.raw()) + " is too large.", "Give a smaller number."});
-    return false;
-  }
-
-  bool fail() {
-    out_.readable = false;
-    if (lexer_.ended()) {
+    if (error.id == number_overflow) {
+      out_.issues.push_back({"out_of_range", pointer_to_next(),
+                             "The number " + in_quotes(last_token) + " is too large.", "Give a smaller number."});
+      return false;
+    }
+    if (position > text_.size()) {
       out_.issues.push_back({"not_json", pointer(), "The text is not JSON: it ends too early.",
                              "Copy the whole text, to its last closing bracket."});
       return false;
     }
-    const std::string_view before = text_.substr(0, lexer_.position() - 1);
+    const std::string_view before = text_.substr(0, position == 0 ? 0 : position - 1);
     std::int64_t line = 1;
     for (const char c : before) line += c == '\n' ? 1 : 0;
     const auto column = static_cast<std::int64_t>(before.size() - (before.rfind('\n') + 1)) + 1;
@@ -110,6 +91,12 @@ class TreeReader {
                                " at line " + std::to_string(line) + ", column " + std::to_string(column) + ".",
                            "Check brackets, quotes and commas there."});
     return false;
+  }
+
+ private:
+  bool add(JsonTree tree) {
+    place(std::move(tree));
+    return true;
   }
 
   JsonTree* place(JsonTree tree) {
@@ -156,7 +143,6 @@ class TreeReader {
   }
 
   std::string_view text_;
-  JsonLexer lexer_;
   JsonText& out_;
   std::vector<JsonTree*> path_;  // open objects and arrays; children grow only at the innermost
   std::string key_;
@@ -174,8 +160,25 @@ const JsonTree* JsonTree::find(std::string_view member) const {
 
 JsonText parse_json(std::string_view text) {
   JsonText out;
-  TreeReader(text, out).read();
+  TreeBuilder builder(text, out);
+  // The parser alone: json::sax_parse would bring readers of five binary formats with it.
+  using Input = decltype(nlohmann::detail::input_adapter(text.data(), text.data()));
+  nlohmann::detail::parser<nlohmann::json, Input>(
+      nlohmann::detail::input_adapter(text.data(), text.data() + text.size()))
+      .sax_parse(&builder);
   return out;
+}
+
+std::string number_text(double value) {
+  if (value != value) return "nan";
+  if (value - value != 0) return value < 0 ? "-infinity" : "infinity";
+  char digits[64];
+  const char* end = nlohmann::detail::to_chars(digits, digits + sizeof(digits), value);
+  std::string text(digits, static_cast<std::size_t>(end - digits));
+  if (text.size() > 2 && text.compare(text.size() - 2, 2, ".0") == 0) text.resize(text.size() - 2);
+  const std::size_t plus = text.find("e+");
+  if (plus != std::string::npos) text.erase(plus + 1, 1);
+  return text;
 }
 
 }  // namespace trainmem

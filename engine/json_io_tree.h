@@ -1,6 +1,6 @@
 // JSON text as a small tree, read strictly: no duplicate keys, bounded depth, numbers kept exact.
 //
-// Whatever reads JSON walks this tree.
+// Only json_io_tree.cpp knows the JSON library; everything else walks this tree.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "engine/config_values.h"
-#include "engine/decimal.h"
 #include "engine/issue_text.h"
 #include "engine/presets.h"
 
@@ -120,7 +119,7 @@ void store(const Field& field, const std::string& value, const Store& to) {
       return to.integer(field, std::strtoll(value.c_str(), nullptr, 10));
     case FieldType::number:
       if (!is_number(value, false)) return to.wrong_type(field, found);
-      return to.number(field, read_decimal(value));
+      return to.number(field, std::strtod(value.c_str(), nullptr));
     case FieldType::boolean:
       if (value != "0" && value != "1" && value != "false" && value != "true") return to.wrong_type(field, found);
       member.boolean() = value == "1" || value == "true";
