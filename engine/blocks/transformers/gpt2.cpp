@@ -124,6 +124,7 @@ class Gpt2 : public Architecture {
   }
 
   Tensor head(Tensor hidden) override { return head_(std::move(hidden)); }
+  Tensor head_weight() const override { return head_.weight; }
 
  private:
   Tensor tokens_;
