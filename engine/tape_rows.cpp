@@ -28,9 +28,14 @@ std::string shape_text(const StorageRecord& s, const char* times) {
 std::string bytes_text(DType dtype) { return dtype == DType::nf4 ? "0.5" : std::to_string(element_bytes(dtype)); }
 
 std::string row_name(const Recording& tape, const StorageRecord& s) {
-  std::string name = s.component == Component::weights ? "weights" : tape.places[s.place];
   const char* role = s.role != nullptr ? s.role : s.made_by->name;
-  return name.empty() ? role : name + "." + role;
+  const std::string& place = tape.places[s.place];
+  switch (s.component) {
+    case Component::weights: return std::string("weights.") + role;
+    case Component::gradients: return place.empty() ? "gradients" : "gradients." + place;
+    case Component::optimizer_states: return std::string("optimizer_states.") + role;
+    default: return place.empty() ? role : place + "." + role;
+  }
 }
 
 Row make_row(const Recording& tape, const StorageRecord& s, std::int64_t copies) {
