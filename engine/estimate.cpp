@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "engine/allocator.h"
+#include "engine/not_counted.h"
 #include "engine/parallel/megatron.h"
 #include "engine/parallel/pipeline.h"
-#include "engine/not_counted.h"
 #include "engine/parameters.h"
 #include "engine/runtime.h"
 #include "engine/step.h"

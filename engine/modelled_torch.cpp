@@ -14,13 +14,10 @@ struct Missing {
   bool (*asked)(const Recipe&);
 };
 
-bool is_mixed(const Recipe& r) {
-  return r.precision == Precision::bf16_mixed || r.precision == Precision::fp16_mixed;
-}
+bool is_mixed(const Recipe& r) { return r.precision == Precision::bf16_mixed || r.precision == Precision::fp16_mixed; }
 
 constexpr Missing all_missing[] = {
-    {"/recipe/precision", "ZeRO in another precision than DeepSpeed's own is",
-     "Choose bf16_mixed, fp16_mixed or fp32.",
+    {"/recipe/precision", "ZeRO in another precision than DeepSpeed's own is", "Choose bf16_mixed, fp16_mixed or fp32.",
      [](const Recipe& r) { return uses_zero(r) && r.precision != Precision::fp32 && !is_mixed(r); }},
     {"/recipe/optimizer", "This optimizer under ZeRO is", "Choose adamw.",
      [](const Recipe& r) {
@@ -44,7 +41,8 @@ constexpr Missing all_missing[] = {
      [](const Recipe& r) { return is_mixed(r) && !uses_zero(r); }},
     {"/recipe/precision", "FSDP's mixed precision without FSDP over several GPUs is", "Choose bf16_autocast or bf16.",
      [](const Recipe& r) {
-       return r.precision == Precision::fsdp_bf16 && (r.data_parallel != DataParallel::fsdp || r.data_parallel_size == 1);
+       return r.precision == Precision::fsdp_bf16 &&
+              (r.data_parallel != DataParallel::fsdp || r.data_parallel_size == 1);
      }},
     {"/recipe/master_weights_dtype", "A format of master weights outside Megatron is", "Set it to auto.",
      [](const Recipe& r) { return r.master_weights_dtype != DType::automatic; }},
@@ -53,7 +51,9 @@ constexpr Missing all_missing[] = {
     {"/recipe/activations_dtype", "A format of activations other than the precision's is", "Set it to auto.",
      [](const Recipe& r) { return r.activations_dtype != DType::automatic && r.data_parallel != DataParallel::fsdp; }},
     {"/recipe/gradient_reduce_dtype", "A format of reduction without FSDP is", "Set it to auto.",
-     [](const Recipe& r) { return r.gradient_reduce_dtype != DType::automatic && r.data_parallel != DataParallel::fsdp; }},
+     [](const Recipe& r) {
+       return r.gradient_reduce_dtype != DType::automatic && r.data_parallel != DataParallel::fsdp;
+     }},
     {"/recipe/recomputation", "Recomputation of core attention alone outside Megatron is", "Choose none or full.",
      [](const Recipe& r) { return r.recomputation == Recomputation::selective_attention; }},
     {"/recipe/recomputation_layers", "Recomputation of some of the layers outside Megatron is", "Set it to 0.",

@@ -36,7 +36,8 @@ constexpr Rule norm_rule{"linalg_vector_norm", "norm of a gradient", clip_source
 constexpr Rule stack_rule{"stack", "norms of all gradients", clip_source};
 constexpr Rule power_rule{"pow", "", clip_source};
 constexpr Rule all_reduce_rule{"all-reduce", "", clip_source};
-constexpr Rule coefficient_rule{"clipping coefficient", "", "pytorch torch/nn/utils/clip_grad.py: _clip_grads_with_norm_"};
+constexpr Rule coefficient_rule{"clipping coefficient", "",
+                                "pytorch torch/nn/utils/clip_grad.py: _clip_grads_with_norm_"};
 
 template <class T>
 T& at(std::array<T, optimizer_slots>& slots, int slot) {

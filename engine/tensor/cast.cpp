@@ -29,8 +29,7 @@ Tensor to(Tensor argument, DType dtype, const char* role) {
   if (x.dtype() == dtype) return x;
   const Ref<Node> node = begin_node(cast_rule, {&x});
   Tensor result = allocate_like(x, x.shape(), dtype, {&cast_rule, role});
-  if (node)
-    node->backward = [dtype = x.dtype()](Backward& b) { b.give(0, cast_gradient(b.take_gradient(), dtype)); };
+  if (node) node->backward = [dtype = x.dtype()](Backward& b) { b.give(0, cast_gradient(b.take_gradient(), dtype)); };
   finish_node(node, result);
   return result;
 }

@@ -11,7 +11,8 @@ namespace {
 
 constexpr Rule fused_rule{"fused cross entropy", "logits, overwritten by their gradient in the forward",
                           "Liger-Kernel src/liger_kernel/ops/cross_entropy.py"};
-constexpr Rule fused_linear_rule{"fused linear cross entropy", "gradients made in the forward, until backward passes them on",
+constexpr Rule fused_linear_rule{"fused linear cross entropy",
+                                 "gradients made in the forward, until backward passes them on",
                                  "Liger-Kernel src/liger_kernel/ops/fused_linear_cross_entropy.py"};
 
 }  // namespace
@@ -38,7 +39,8 @@ Tensor fused_linear_cross_entropy(Tensor argument, const Tensor& given_weight) {
   const Size chunk = std::min(static_cast<std::int64_t>(std::bit_ceil(wanted)), rows);
   const Tensor x_gradient = allocate(x.shape(), x.dtype(), {&fused_linear_rule, "gradient of hidden states"});
   Tensor weight_gradient;
-  if (wants(node, 1)) weight_gradient = allocate(weight.shape(), weight.dtype(), {&fused_linear_rule, "weight gradient"});
+  if (wants(node, 1))
+    weight_gradient = allocate(weight.shape(), weight.dtype(), {&fused_linear_rule, "weight gradient"});
   keep(node, x_gradient);
   if (weight_gradient.defined()) keep(node, weight_gradient);
   const Tensor losses = allocate({x.size(0)}, DType::float32, {&fused_linear_rule, "losses"});

@@ -100,9 +100,7 @@ Repeat::~Repeat() {
   tape.repeats[static_cast<std::size_t>(mark_)].end_event = static_cast<std::uint32_t>(tape.events.size());
 }
 
-AutocastScope::AutocastScope(Autocast autocast) : previous_(active_run().autocast) {
-  active_run().autocast = autocast;
-}
+AutocastScope::AutocastScope(Autocast autocast) : previous_(active_run().autocast) { active_run().autocast = autocast; }
 
 AutocastScope::~AutocastScope() {
   Run& run = active_run();

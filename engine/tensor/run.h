@@ -65,9 +65,9 @@ class Run {
   std::vector<std::int32_t> parameter_layers;  ///< of each parameter; -1: outside the layers
   std::function<Tensor(const Shape&, DType, const char*)> parameter_maker;  ///< data-parallel sharding makes parameters
   FineTuning fine_tuning;
-  bool frozen = false;       ///< parameters made now want no gradient
+  bool frozen = false;                ///< parameters made now want no gradient
   bool inputs_want_gradient = false;  ///< frozen embeddings are made to want a gradient
-  bool recomputing = false;  ///< a recomputed forward is running
+  bool recomputing = false;           ///< a recomputed forward is running
   FlatMap<const TensorBody*, Tensor> autocast_weights;
   std::vector<std::pair<const TensorBody*, std::int32_t>> autocast_order;  ///< as they were made, with their layers
   FlatMap<std::int32_t, Size> layer_times;  ///< how many equal layers a layer stands for; absent: one

@@ -32,7 +32,8 @@ TEST_CASE("fused cross entropy writes the gradient over its fp32 logits: 4 bytes
   CHECK(peak == tokens * vocabulary * 4 + tokens * 4 + 4);
 }
 
-TEST_CASE("fused linear cross entropy holds a chunk of logits as large as the hidden states, rounded to a power of two") {
+TEST_CASE(
+    "fused linear cross entropy holds a chunk of logits as large as the hidden states, rounded to a power of two") {
   // Llama 3 8B at 4 x 4096: ceil(128256 / 4096) = 32 chunks of 512 rows.
   constexpr Bytes tokens = 16384;
   constexpr Bytes hidden = 4096;

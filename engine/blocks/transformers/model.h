@@ -18,14 +18,14 @@ namespace trainmem::transformers {
 /// What every block of one forward is given beside the hidden states.
 struct BlockInputs {
   AttentionKernel attention = AttentionKernel::sdpa;
-  Tensor cos;           ///< rotary tables; undefined without RoPE
+  Tensor cos;  ///< rotary tables; undefined without RoPE
   Tensor sin;
   Tensor mask;          ///< undefined: causal without a mask
   Tensor sliding_mask;  ///< of layers with a sliding window
   Tensor local_cos;     ///< Gemma 3: tables of the sliding layers
   Tensor local_sin;
   Tensor alibi;
-  Tensor positions;     ///< unused by the blocks, but an argument that recomputation keeps
+  Tensor positions;  ///< unused by the blocks, but an argument that recomputation keeps
 };
 
 /// One transformer layer.
@@ -109,9 +109,9 @@ class CausalModel {
   ModuleWrapper* wrapper_;
   int embedding_group_ = 0;
   int head_group_ = 0;
-  std::vector<int> groups_;  ///< of each block
+  std::vector<int> groups_;     ///< of each block
   std::vector<Tensor> chunks_;  ///< logits, where they are made in chunks
-  Tensor hidden_;  ///< local variable of the forward, alive until the loss is there
+  Tensor hidden_;               ///< local variable of the forward, alive until the loss is there
 };
 
 }  // namespace trainmem::transformers
