@@ -136,6 +136,7 @@ export class Calculator {
   /** Opens a link; what it does not say falls back to `base`. Problems are kept as a notice. */
   open(link: string, base: Config = defaultConfig): void {
     const { state } = this;
+    delete state.failure;
     state.drafts.clear();
     state.notice = [];
     delete state.remark;

@@ -148,7 +148,6 @@ export class TrainmemCalculator extends LitElement implements View {
       loaded => {
         this.calculator.state.engine = loaded;
         this.openLink(this.address ? Address.opened() : '');
-        this.calculator.start(loaded);
       },
       error => this.calculator.fail(error instanceof Error ? error.message : String(error)),
     );
@@ -187,8 +186,7 @@ export class TrainmemCalculator extends LitElement implements View {
       if (change === 'choice') this.address.push(fragment);
       else this.address.replace(fragment);
     }
-    if (!good) return;
-    if (change === 'view' || issues.length > 0) return;
+    if (!good || change === 'view' || issues.length > 0) return;
     this.dispatchEvent(
       new CustomEvent('trainmem-change', {
         bubbles: true,
