@@ -4,6 +4,7 @@
 // begins and ends. model.cpp holds what they share: the loop over the blocks, recomputation and the loss.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -35,10 +36,25 @@ class Block {
   virtual Tensor forward(Tensor hidden, const BlockInputs& inputs) = 0;
 };
 
+/// Local variables of a forward, let go in their order (the standard library's lists differ in theirs).
+class Locals {
+ public:
+  Locals(std::initializer_list<Tensor> tensors = {}) : tensors_(tensors) {}
+  Locals(const Locals&) = default;
+  Locals& operator=(const Locals&) = default;
+  ~Locals() {
+    for (Tensor& tensor : tensors_) tensor.reset();
+  }
+  const Tensor& operator[](std::size_t i) const { return tensors_[i]; }
+
+ private:
+  std::vector<Tensor> tensors_;
+};
+
 /// The state of a forward between its beginning and its end.
 struct ForwardState {
   Tensor hidden;
-  std::vector<Tensor> held;  ///< local variables of the model's forward
+  Locals held;  ///< of the model's forward
   BlockInputs inputs;
 };
 
