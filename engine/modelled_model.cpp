@@ -26,7 +26,7 @@ constexpr Fixed fixed_fields[] = {
     {"/model/norms_per_layer", "falcon ", false},
     {"/model/embedding_norm", "", false},
     {"/model/final_norm", "opt ", false},
-    {"/model/qk_norm", "", true},
+    {"/model/qk_norm", "cohere ", false},
     {"/model/positions", "falcon ", false},
     {"/model/parallel_attention_mlp", "falcon gpt_neox stablelm ", false},
     {"/model/word_embed_proj_dim", "opt ", false},
