@@ -66,16 +66,6 @@ constexpr Missing all_missing[] = {
        return c.recipe.pipeline_parallel > 1 &&
               c.recipe.pipeline_schedule != PipelineSchedule::one_forward_one_backward;
      }},
-    {"/recipe/tensor_parallel", "This way of tensor parallelism outside Megatron is",
-     "Choose framework megatron, or a model like Llama in whole, alone or under fsdp.",
-     [](const Config& c) {
-       const Recipe& r = c.recipe;
-       const bool sharded = r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2;
-       const bool plain = r.framework == Framework::transformers && torchtitan::describes(c.model) &&
-                          (sharded || r.data_parallel_size == 1) && r.lora.rank == 0 &&
-                          (r.loss == Loss::full || r.loss == Loss::vocabulary_parallel);
-       return r.tensor_parallel > 1 && r.framework != Framework::megatron && !plain;
-     }},
     {"/recipe/pipeline_parallel", "Pipeline parallelism outside Megatron is",
      "Choose framework megatron, or set it to 1.",
      [](const Config& c) { return c.recipe.pipeline_parallel > 1 && c.recipe.framework != Framework::megatron; }},

@@ -87,6 +87,7 @@ void report_not_modelled_torch(const Config& config, Issues& issues) {
     issues.push_back(
         {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
   }
+  report_not_modelled_tensor(config, issues);
 }
 
 }  // namespace trainmem

@@ -7,17 +7,17 @@ namespace trainmem {
 namespace {
 constexpr const char* place_name = "optimizer";
 
-/// FSDP2 and tensor parallelism make DTensors of the parameters.
-bool is_dtensor(const Recipe& r) {
-  return (r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2 && r.data_parallel_size > 1) ||
-         r.tensor_parallel > 1;
+/// FSDP2 and tensor parallelism each make DTensors of the parameters.
+int dtensor_meshes(const Recipe& r) {
+  const bool sharded = r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2 && r.data_parallel_size > 1;
+  return (sharded ? 1 : 0) + (r.tensor_parallel > 1 ? 1 : 0);
 }
 }  // namespace
 
 OptimizerStep::OptimizerStep(const Recipe& recipe, const Formats& formats)
     : in_backward_(recipe.optimizer_implementation == OptimizerImplementation::in_backward),
       clipping_(recipe.gradient_clipping && !in_backward_),
-      sharded_(is_dtensor(recipe)),
+      meshes_(dtensor_meshes(recipe)),
       walk_(recipe.optimizer, recipe.optimizer_implementation, formats.optimizer_states) {
   const Place place(place_name, Component::optimizer_temporaries);
   if (optimizer_facts(recipe.optimizer, recipe.optimizer_implementation).states_at_construction) walk_.make_states();
@@ -38,7 +38,7 @@ OptimizerStep::~OptimizerStep() {
 void OptimizerStep::step() {
   if (in_backward_) return;
   const Place place(place_name, Component::optimizer_temporaries);
-  if (clipping_) clip_gradient_norm(sharded_);
+  if (clipping_) clip_gradient_norm(meshes_);
   walk_.step();
 }
 

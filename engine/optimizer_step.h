@@ -21,7 +21,7 @@ class OptimizerStep {
  private:
   bool in_backward_;
   bool clipping_;
-  bool sharded_;
+  int meshes_;
   OptimizerWalk walk_;
 };
 

@@ -151,8 +151,18 @@ void OptimizerWalk::step() {
         let_go);
     return;
   }
+  const std::vector<std::int32_t>& groups = active_run().parameter_groups;
+  const std::int32_t last = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end());
+  for (std::int32_t group = 0; group <= last; ++group) {
+    std::vector<bool> done(parameters.size());
+    for (std::size_t i = 0; i < parameters.size(); ++i) done[i] = groups[i] != group;
+    step_lists(std::move(done));
+  }
+}
+
+void OptimizerWalk::step_lists(std::vector<bool> done) {
+  const std::vector<Tensor>& parameters = active_run().parameters;
   std::array<List, optimizer_slots> lists;
-  std::vector<bool> done(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (done[i] || !parameters[i]->grad.defined()) continue;
     const SteppedTensor first = stepped(parameters[i]);
@@ -211,7 +221,7 @@ Tensor clipping_coefficient(const Tensor& total) {
 
 }  // namespace
 
-void clip_gradient_norm(bool sharded) {
+void clip_gradient_norm(int meshes) {
   const std::vector<Tensor>& parameters = active_run().parameters;
   std::vector<Tensor> norms(parameters.size());
   Size count = 0;
@@ -227,7 +237,8 @@ void clip_gradient_norm(bool sharded) {
   Tensor total;
   {
     const Tensor stack = allocate({count}, dtype, {&stack_rule});
-    const Tensor whole = sharded ? summed_over_gpus(stack) : stack;
+    Tensor whole = stack;
+    for (int i = 0; i < meshes; ++i) whole = summed_over_gpus(whole);
     total = allocate({}, dtype, {&norm_rule});
   }
   drop(norms);

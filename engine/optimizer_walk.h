@@ -59,6 +59,8 @@ class OptimizerWalk {
   void make_shared_states();
   void make_states_of(const Tensor& parameter);
   void walk(const Tensor& parameter, Variables& variables) const;
+  /// Steps the parameters that are not `done`, format by format.
+  void step_lists(std::vector<bool> done);
   void walk_lists(const std::vector<bool>& group, std::array<List, optimizer_slots>& lists) const;
 
   OptimizerFacts facts_;
@@ -68,8 +70,8 @@ class OptimizerWalk {
   std::vector<const TensorBody*> stepped_alone_;
 };
 
-/// torch.nn.utils.clip_grad_norm_ (foreach) over the active run's gradients. `sharded`: they are DTensors, of which
-/// each GPU has a part.
-void clip_gradient_norm(bool sharded = false);
+/// torch.nn.utils.clip_grad_norm_ (foreach) over the active run's gradients. `meshes`: ways in which they are sharded
+/// as DTensors, over each of which the norms are summed.
+void clip_gradient_norm(int meshes = 0);
 
 }  // namespace trainmem

@@ -4,12 +4,12 @@
 
 #include "engine/blocks/torchtitan/llama.h"
 #include "engine/blocks/transformers/model.h"
-#include "engine/blocks/transformers/tensor_parallel_llama.h"
 #include "engine/optimizer_step.h"
 #include "engine/parallel/ddp.h"
 #include "engine/parallel/fsdp.h"
 #include "engine/parallel/fsdp1.h"
 #include "engine/parallel/megatron.h"
+#include "engine/parallel/tensor.h"
 #include "engine/parallel/zero.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
@@ -24,6 +24,12 @@ Tensor make_tokens(const Recipe& recipe, const char* role) {
   Tensor tokens = allocate({recipe.micro_batch_size, recipe.sequence_length}, DType::int64, {&input_rule, role});
   note_kept(tokens, input_rule);
   return tokens;
+}
+
+Tensor make_positions(const Recipe& recipe) {
+  Tensor positions = allocate({recipe.sequence_length}, DType::int64, {&input_rule, "positions"});
+  note_kept(positions, input_rule);
+  return positions;
 }
 
 class Training {
@@ -41,6 +47,8 @@ class Training {
     // peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype).
     const DType adapters = recipe.lora.adapter_dtype == DType::automatic ? DType::float32 : recipe.lora.adapter_dtype;
     run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout, adapters, recipe.quantization};
+    run_.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel, recipe.loss == Loss::vocabulary_parallel};
+    if (recipe.tensor_parallel > 1 && recipe.framework != Framework::torchtitan) positions_ = make_positions(recipe);
     transformers::CausalModel model(make_architecture(config_.model, config_.recipe),
                                     transformers::layer_slots(config_.model, config_.recipe, options_.fold && !zero_),
                                     config_.recipe, wrapper_.get());
@@ -130,6 +138,7 @@ class Training {
   Run& run_;
   const Formats formats_;
   std::unique_ptr<ModuleWrapper> wrapper_;
+  Tensor positions_;  ///< passed to a model whose embeddings are shards
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<Zero> zero_;
 };
@@ -166,14 +175,9 @@ Formats formats(const Recipe& recipe) {
   return result;
 }
 
-std::unique_ptr<transformers::Architecture> make_architecture(const Model& model, const Recipe& recipe) {
+std::unique_ptr<transformers::Architecture> make_architecture(const Model& whole, const Recipe& recipe) {
   const DType weights = formats(recipe).weights;
-  if (recipe.tensor_parallel > 1) {
-    if (!torchtitan::describes(model)) return nullptr;
-    const bool loss_parallel = recipe.loss == Loss::vocabulary_parallel;
-    return transformers::make_tensor_parallel_llama(model, weights,
-                                                    {recipe.tensor_parallel, recipe.sequence_parallel, loss_parallel});
-  }
+  const Model model = recipe.tensor_parallel > 1 ? tensor_parallel_share(whole, recipe.tensor_parallel) : whole;
   if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);
   return torchtitan::describes(model) ? torchtitan::make_llama(model, weights, recipe.fused_norm) : nullptr;
 }

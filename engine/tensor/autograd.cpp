@@ -40,6 +40,7 @@ Ref<Node> new_node(const Rule& rule) {
   node->place = run.place;
   node->layer = run.layer;
   node->component = run.component;
+  node->distributed = run.distributed;
   return Ref<Node>(node);
 }
 
@@ -57,12 +58,12 @@ void accumulate(const Tensor& leaf, Tensor gradient) {
 }
 
 /// Adds a gradient that arrives where another one waits: torch/csrc/autograd/input_buffer.cpp, accumulate().
-void arrive(Tensor& waiting, Tensor gradient) {
+void arrive(Tensor& waiting, Tensor gradient, bool distributed) {
   if (!waiting.defined()) {
     waiting = std::move(gradient);
     return;
   }
-  if (waiting.sole_owner()) return;  // added in place
+  if (!distributed && waiting.sole_owner()) return;  // added in place
   waiting = sum_of_gradients(std::move(waiting), std::move(gradient));
 }
 
@@ -168,7 +169,8 @@ class Engine {
   void deliver(const Edge& edge, Tensor gradient) {
     Node& next = *edge.node;
     next.gradients.resize(next.results.size());
-    if (gradient.defined()) arrive(next.gradients[static_cast<std::size_t>(edge.input)], std::move(gradient));
+    if (gradient.defined())
+      arrive(next.gradients[static_cast<std::size_t>(edge.input)], std::move(gradient), next.distributed);
     if (--next.waiting == 0) push(edge.node);
   }
 
@@ -267,6 +269,7 @@ void register_parameter(const Tensor& parameter) {
   parameter->parameter = static_cast<std::int32_t>(run.parameters.size());
   run.parameters.push_back(parameter);
   run.parameter_layers.push_back(run.layer);
+  run.parameter_groups.push_back(run.parameter_group);
 }
 
 }  // namespace trainmem

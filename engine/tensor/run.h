@@ -41,6 +41,13 @@ struct FineTuning {
   Quantization quantization = Quantization::none;
 };
 
+/// Tensor parallelism of the model that is built and runs: see parallel/tensor.h.
+struct TensorParallel {
+  std::int64_t size = 1;  ///< GPUs; 1: none
+  bool sequence = false;  ///< activations between the layers are shards of the sequence
+  bool loss = false;      ///< the loss takes logits of a part of the vocabulary
+};
+
 class Run {
  public:
   explicit Run(Recording& recording) : tape(recording) {}
@@ -63,9 +70,13 @@ class Run {
   std::int32_t layer = -1;
   std::vector<Tensor> parameters;
   std::vector<std::int32_t> parameter_layers;  ///< of each parameter; -1: outside the layers
+  std::vector<std::int32_t> parameter_groups;  ///< of each parameter: groups are stepped one after the other
+  std::int32_t parameter_group = 0;            ///< of parameters made now
   std::function<Tensor(const Shape&, DType, const char*)> parameter_maker;  ///< data-parallel sharding makes parameters
   FineTuning fine_tuning;
-  bool frozen = false;                ///< parameters made now want no gradient
+  TensorParallel tensor_parallel;
+  bool distributed = false;  ///< nodes made now are of DTensors, whose gradients are not added in place
+  bool frozen = false;       ///< parameters made now want no gradient
   bool inputs_want_gradient = false;  ///< frozen embeddings are made to want a gradient
   bool recomputing = false;           ///< a recomputed forward is running
   FlatMap<const TensorBody*, Tensor> autocast_weights;

@@ -48,6 +48,14 @@ Tensor selected_product(Make make) {
   return keep_or_take(*selective, selective->kept_products, [&] { return std::vector<Tensor>{make()}; })[0];
 }
 
+/// The result of a reduce-scatter.
+template <class Make>
+Tensor selected_collective(Make make) {
+  SelectiveResults* selective = active_run().selective;
+  if (selective == nullptr) return make();
+  return keep_or_take(*selective, selective->kept_attention, [&] { return std::vector<Tensor>{make()}; })[0];
+}
+
 /// The results of an attention kernel.
 template <class Make>
 std::vector<Tensor> selected_attention(Make make) {

@@ -74,8 +74,9 @@ class TransformerBlock : public transformers::Block {
     return layer(x);
   }
 
-  Tensor attention(const Tensor& x, const BlockInputs& inputs) const {
+  Tensor attention(const Tensor& given, const BlockInputs& inputs) const {
     const Place place("attention");
+    const Tensor x = gather_sequence(given);
     const Size d = model_.head_dim;
     const Size a = model_.num_attention_heads;
     const Size k = model_.num_key_value_heads;
@@ -101,8 +102,9 @@ class TransformerBlock : public transformers::Block {
     return output_(out);
   }
 
-  Tensor feed_forward(const Tensor& x) const {
+  Tensor feed_forward(const Tensor& given) const {
     const Place place("mlp");
+    const Tensor x = gather_sequence(given);
     Tensor gate = silu(gate_(x));
     return down_(std::move(gate) * up_(x));
   }
@@ -146,7 +148,7 @@ class Llama : public transformers::Architecture {
   transformers::ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
     transformers::ForwardState state;
     const Place place("embedding");
-    state.hidden = embedding(embedding_, ids);
+    state.hidden = transformers::input_embeddings(embedding_, ids);
     state.inputs.attention = attention;
     const Size s = ids.size(1);
     state.inputs.cos = view(slice(frequencies_, 0, 0, s), {1, s, 1, model.head_dim});
@@ -158,16 +160,14 @@ class Llama : public transformers::Architecture {
     return norm_(std::move(hidden));
   }
 
-  Tensor head(Tensor hidden) override { return output_(std::move(hidden)); }
+  Tensor head(Tensor hidden) override { return transformers::language_head(output_, std::move(hidden)); }
   Tensor head_weight() const override { return output_.weight; }
 
   bool loss_is_outside() const override { return true; }
 
   // torchtitan/components/loss.py: cross_entropy_loss. The labels come shifted from the data loader.
   Tensor loss(Tensor logits, const Tensor& labels) override {
-    const Shape rows{logits.size(0) * logits.size(1), logits.size(2)};
-    const Tensor fp32_logits = to(view(std::move(logits), rows), DType::float32, "fp32 logits");
-    return cross_entropy(fp32_logits, labels);
+    return loop_loss(logits, labels);
   }
 
  private:

@@ -17,6 +17,7 @@ void Decoder::make_language_head() {
   if (model.tie_word_embeddings) {
     head_.weight = embedding_;
     head_.role = "logits";
+    head_.split = weight_split(head_.role);
   } else {
     head_ = Linear(model.hidden_size, model.vocab_size, model.lm_head_bias, weights, "logits");
   }
@@ -32,7 +33,7 @@ Tensor Decoder::end(Tensor hidden) {
   return norm_(std::move(hidden));
 }
 
-Tensor Decoder::head(Tensor hidden) { return head_(std::move(hidden)); }
+Tensor Decoder::head(Tensor hidden) { return language_head(head_, std::move(hidden)); }
 
 Size turning_width(const Model& model) {
   return static_cast<std::int64_t>(static_cast<double>(model.head_dim) * model.partial_rotary_factor);

@@ -138,8 +138,9 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
   }
 }
 
-Tensor SelfAttention::operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
+Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs, Tensor& weights) const {
   const Place place("attention");
+  const Tensor hidden = gather_sequence(given);
   QueryKeyValue heads = form_.fused_linears ? project_together(hidden) : project(hidden);
   const bool local = slides_ && inputs.local_cos.defined();
   if (turns_) turn(heads.q, heads.k, local ? inputs.local_cos : inputs.cos, local ? inputs.local_sin : inputs.sin);
@@ -165,8 +166,9 @@ FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype) : m
   down_ = Linear(i, h, m.mlp_bias, dtype, "down");
 }
 
-Tensor FeedForward::operator()(const Tensor& x) const {
+Tensor FeedForward::operator()(const Tensor& given) const {
   const Place place("mlp");
+  const Tensor x = gather_sequence(given);
   if (fused_) {
     const Tensor together = gate_up_(x);
     const Size i = model_.intermediate_size;

@@ -66,7 +66,8 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
     if (embedding_scale_.defined()) embedded = embedded * embedding_scale_;
     if (form_.multipliers) embedded = multiply_number(embedded);
   }
-  state.inputs.positions = position_ids(s);
+  // Embeddings that are shards of the sequence do not say its length: the training loop passes the positions.
+  if (active_run().tensor_parallel.size == 1) state.inputs.positions = position_ids(s);
   state.inputs.attention = attention;
   make_masks(state.inputs, embedded);
   state.held = {embedded};

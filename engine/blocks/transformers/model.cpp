@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "engine/blocks/transformers/families.h"
+#include "engine/parallel/tensor.h"
 #include "engine/tensor/checkpoint.h"
 
 namespace trainmem::transformers {
@@ -37,7 +38,12 @@ Tensor causal_loss(Tensor logits, const Tensor& labels) {
 }
 }  // namespace
 
-Tensor Architecture::loss(Tensor logits, const Tensor& labels) { return causal_loss(std::move(logits), labels); }
+bool Architecture::loss_is_outside() const { return active_run().tensor_parallel.size > 1; }
+
+Tensor Architecture::loss(Tensor logits, const Tensor& labels) {
+  if (active_run().tensor_parallel.size > 1) return loop_loss(logits, labels);
+  return causal_loss(std::move(logits), labels);
+}
 
 std::unique_ptr<Architecture> make_architecture(const Model& model, DType weights) {
   const std::string& type = model.model_type;

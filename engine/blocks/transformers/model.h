@@ -76,8 +76,8 @@ class Architecture {
   /// The head's weight, for losses that multiply by it themselves.
   virtual Tensor head_weight() const { return {}; }
   /// Whether the training loop computes the loss, after the model's forward has returned. transformers' models compute
-  /// it within.
-  virtual bool loss_is_outside() const { return false; }
+  /// it within, but not under tensor parallelism.
+  virtual bool loss_is_outside() const;
   /// The loss of the logits. By default as transformers computes it.
   virtual Tensor loss(Tensor logits, const Tensor& labels);
 

@@ -11,7 +11,8 @@ constexpr Rule mask_rule{"causal mask", "added to the scores of every block",
 
 }  // namespace
 
-Linear::Linear(Size in, Size out, bool with_bias, DType dtype, const char* name) : role(name) {
+Linear::Linear(Size in, Size out, bool with_bias, DType dtype, const char* name)
+    : role(name), split(weight_split(name)) {
   const Run& run = active_run();
   if (is_quantized(name)) {
     quantized = make_quantized_weight(out, in, run.fine_tuning.quantization == Quantization::nf4_double, name);
@@ -30,9 +31,15 @@ Tensor Linear::operator()(Tensor x) const {
     base = clone(std::move(base));  // peft/tuners/lora/bnb.py: Linear4bit.forward
     return adapter(std::move(base), std::move(x));
   }
+  if (split == WeightSplit::columns) x = column_input(std::move(x));
+  if (split == WeightSplit::rows) return reduce_rows(linear(std::move(x), weight, bias, role));
   if (!adapter.defined()) return linear(std::move(x), weight, bias, role);
   Tensor base = linear(x, weight, bias, role);
   return adapter(std::move(base), std::move(x));
+}
+
+Tensor language_head(const Linear& head, Tensor hidden) {
+  return gather_logits(head(gather_sequence(std::move(hidden))));
 }
 
 Conv1D::Conv1D(Size in, Size out, DType dtype, const char* name) : role(name) {
@@ -48,11 +55,13 @@ Tensor Conv1D::operator()(Tensor x) const {
 }
 
 Tensor input_embeddings(const Tensor& table, const Tensor& ids) {
+  if (active_run().tensor_parallel.size > 1) return vocabulary_embedding(table, ids);
   Tensor embedded = embedding(table, ids);
   return active_run().inputs_want_gradient ? require_gradient(std::move(embedded)) : embedded;
 }
 
 NormLayer::NormLayer(Form norm_form, Shape shape, bool with_weight, bool with_bias, DType dtype) : form(norm_form) {
+  const Set<std::int32_t> group(active_run().parameter_group, replicated_parameter_group());
   if (with_weight) weight = make_parameter(shape, dtype, "norm");
   if (with_bias) bias = make_parameter(shape, dtype, "norm");
 }
@@ -110,6 +119,8 @@ Tensor nemotron_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) 
 
 Tensor NormLayer::operator()(Tensor argument) const {
   const Tensor x = std::move(argument);  // a module's argument lives until the module returns
+  Run& run = active_run();
+  const Set<bool> distributed(run.distributed, run.tensor_parallel.sequence);
   switch (form) {
     case Form::layer_norm: return layer_norm(x, weight, bias);
     case Form::fused: return fused_rms_norm(x, weight);

@@ -4,6 +4,7 @@
 #include "engine/blocks/transformers/adapter.h"
 #include "engine/blocks/transformers/model.h"
 #include "engine/blocks/transformers/rotary.h"
+#include "engine/parallel/tensor.h"
 
 namespace trainmem::transformers {
 
@@ -12,6 +13,7 @@ struct Linear {
   Tensor weight;
   Tensor bias;
   const char* role = nullptr;
+  WeightSplit split = WeightSplit::none;
   Linear() = default;
   Linear(Size in, Size out, bool with_bias, DType dtype, const char* name);
   Adapter adapter;
@@ -39,6 +41,9 @@ struct NormLayer {
   NormLayer(Form form, Shape shape, bool with_weight, bool with_bias, DType dtype);
   Tensor operator()(Tensor x) const;
 };
+
+/// Logits: of the whole vocabulary, or of a part that the loss takes.
+Tensor language_head(const Linear& head, Tensor hidden);
 
 /// Embeddings of the tokens. Nothing before the first LoRA adapter wants a gradient, but recomputed blocks need one to
 /// begin from: then the embeddings are made to want one.

@@ -1,0 +1,44 @@
+// Tensor parallelism against recorded steps: allocated bytes exactly, whole and folded.
+#include <algorithm>
+#include <string>
+
+#include "engine/accuracy/predict.h"
+#include "engine/accuracy/score.h"
+#include "engine/accuracy/trace_case.h"
+#include "engine/step.h"
+#include "engine/tape_fold.h"
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+namespace {
+
+const std::string folder = TRAINMEM_SOURCE_DIR "/tests/traces/";
+
+Bytes folded_peak(const TraceCase& trace) {
+  Bytes peak = 0;
+  for (const FoldedPhase& phase : fold(run_training(trace.config, {.steps = trace.steps, .fold = true})))
+    peak = std::max(peak, phase.peak.total);
+  return peak;
+}
+
+}  // namespace
+
+TEST_CASE("recorded steps: under tensor parallelism peak and end of every phase are right to the byte") {
+  const std::vector<TraceCase> cases = read_trace_file(folder + "tensor_parallel.json");
+  REQUIRE(cases.size() == 25);
+  for (const TraceCase& trace : cases) {
+    CAPTURE(trace.id, trace.cannot_translate);
+    const Prediction prediction = predict(trace.config, trace.steps);
+    REQUIRE(prediction.refused.empty());
+    const CaseScore one = score(trace, prediction);
+    Bytes peak = 0;
+    for (const PhaseScore& phase : one.phases) {
+      CAPTURE(phase.phase);
+      CHECK(phase.peak.predicted == phase.peak.recorded);
+      CHECK(phase.end.predicted == phase.end.recorded);
+      peak = std::max(peak, phase.peak.predicted);
+    }
+    CHECK(folded_peak(trace) == peak);
+  }
+}
