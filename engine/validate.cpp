@@ -86,6 +86,12 @@ class Rules {
   }
 
   void check_positions() {
+    const auto turned = static_cast<std::int64_t>(static_cast<double>(model_.head_dim) * model_.partial_rotary_factor);
+    if (model_.positions == Positions::rope && turned % 2 != 0) {
+      issues_.push_back({"not_divisible", "/model/partial_rotary_factor",
+                         "Rotary positions turn pairs, and " + text(turned) + " elements of a head are an odd number.",
+                         "Give a factor whose share of head_dim is even."});
+    }
     if (model_.positions != Positions::learned) return;
     if (model_.learned_positions <= 0) {
       issues_.push_back({"missing", "/model/learned_positions", "learned_positions is not given.",
