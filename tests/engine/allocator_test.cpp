@@ -95,8 +95,8 @@ class PlainAllocator {
     const auto found = std::find_if(segments_.begin(), segments_.end(), [&](const Segment& segment) {
       return segment.small == small && segment.stream == stream;
     });
-    if (found == segments_.end()) segments_.push_back({small, stream, {}});
-    Segment& segment = found == segments_.end() ? segments_.back() : *found;
+    const bool absent = found == segments_.end();
+    Segment& segment = absent ? segments_.emplace_back(Segment{small, stream, {}}) : *found;
     if (segment.blocks.empty() || segment.blocks.back().owner != -1) segment.blocks.push_back({});
     Block& end = segment.blocks.back();
     const Bytes unit = (small ? 2 : 20) * mebibyte;
