@@ -86,7 +86,7 @@ class Node : public Pooled<Node> {
   std::uint32_t place = 0;
   std::int32_t layer = -1;
   Component component = Component::activations;
-  bool distributed = false;  ///< gradients that meet here are DTensors: their sum is a new tensor
+  bool distributed = false;   ///< gradients that meet here are DTensors: their sum is a new tensor
   Few<Tensor, 1> gradients;   ///< used by the engine: those that have arrived
   std::int32_t waiting = 0;   ///< used by the engine: gradients still to come
   std::uint64_t visited = 0;  ///< used by the engine: the last run that saw this node

@@ -75,8 +75,8 @@ class Run {
   std::function<Tensor(const Shape&, DType, const char*)> parameter_maker;  ///< data-parallel sharding makes parameters
   FineTuning fine_tuning;
   TensorParallel tensor_parallel;
-  bool distributed = false;  ///< nodes made now are of DTensors, whose gradients are not added in place
-  bool frozen = false;       ///< parameters made now want no gradient
+  bool distributed = false;           ///< nodes made now are of DTensors, whose gradients are not added in place
+  bool frozen = false;                ///< parameters made now want no gradient
   bool inputs_want_gradient = false;  ///< frozen embeddings are made to want a gradient
   bool recomputing = false;           ///< a recomputed forward is running
   FlatMap<const TensorBody*, Tensor> autocast_weights;

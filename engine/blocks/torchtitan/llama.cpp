@@ -166,9 +166,7 @@ class Llama : public transformers::Architecture {
   bool loss_is_outside() const override { return true; }
 
   // torchtitan/components/loss.py: cross_entropy_loss. The labels come shifted from the data loader.
-  Tensor loss(Tensor logits, const Tensor& labels) override {
-    return loop_loss(logits, labels);
-  }
+  Tensor loss(Tensor logits, const Tensor& labels) override { return loop_loss(logits, labels); }
 
  private:
   NormLayer::Form norm_form_;
