@@ -65,7 +65,7 @@ constexpr Missing all_missing[] = {
        return r.framework == Framework::torchtitan && r.loss != Loss::full && r.loss != Loss::vocabulary_parallel;
      }},
     {"/recipe/loss", "This loss under DeepSpeed's ZeRO is", "Choose full.",
-     [](const Recipe& r) { return is_zero(r) && r.data_parallel_size > 1 && r.loss != Loss::full; }},
+     [](const Recipe& r) { return uses_zero(r) && r.loss != Loss::full; }},
     {"/recipe/loss", "This loss with sharded weights or tensor parallelism is", "Choose full or fused.",
      [](const Recipe& r) {
        const bool sharded = r.data_parallel != DataParallel::ddp && r.data_parallel_size > 1;
