@@ -2,7 +2,7 @@
 //
 // Field names are the JSON keys, the link keys and the page's field names. Architecture names are those of
 // Hugging Face config.json, parallel names those of Megatron and torchtitan. Range, unit and meaning of every
-// field stand in config_fields.h, which JSON, links, validation and documentation share.
+// field stand in config/fields.h, which JSON, links, validation and documentation share.
 #pragma once
 
 #include <cstdint>

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "engine/allocator.h"
-#include "engine/not_counted.h"
+#include "engine/modelled/not_counted.h"
 #include "engine/parallel/megatron.h"
 #include "engine/parallel/pipeline.h"
-#include "engine/parameters.h"
+#include "engine/parameters/parameters.h"
 #include "engine/runtime.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"

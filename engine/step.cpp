@@ -4,7 +4,7 @@
 
 #include "engine/blocks/torchtitan/llama.h"
 #include "engine/blocks/transformers/model.h"
-#include "engine/optimizer_step.h"
+#include "engine/optimizer/step.h"
 #include "engine/parallel/ddp.h"
 #include "engine/parallel/fsdp.h"
 #include "engine/parallel/fsdp1.h"

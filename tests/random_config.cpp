@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <span>
 
-#include "engine/config_values.h"
-#include "engine/presets.h"
-#include "engine/validate.h"
+#include "engine/config/validate.h"
+#include "engine/config/values.h"
+#include "engine/presets/presets.h"
 
 namespace trainmem {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/config.h"
-#include "engine/config_fields.h"
+#include "engine/config/fields.h"
 
 namespace trainmem {
 

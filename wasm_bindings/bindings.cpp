@@ -1,7 +1,7 @@
 // The engine's border for JavaScript: text in, text out. Nothing here computes, throws or holds anything.
 #include <emscripten/bind.h>
 
-#include "engine/border.h"
+#include "engine/border/border.h"
 
 EMSCRIPTEN_BINDINGS(trainmem) {
   emscripten::function("estimate", &trainmem::estimate);

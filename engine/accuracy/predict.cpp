@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "engine/blocks/transformers/model.h"
+#include "engine/config/validate.h"
 #include "engine/step.h"
 #include "engine/tensor/tensor.h"
-#include "engine/validate.h"
 
 namespace trainmem {
 

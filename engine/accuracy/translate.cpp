@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "engine/config_fields.h"
-#include "engine/config_words.h"
+#include "engine/config/fields.h"
+#include "engine/config/words.h"
 
 namespace trainmem {
 namespace {

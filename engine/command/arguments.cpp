@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "engine/config_fields.h"
-#include "engine/issue_text.h"
+#include "engine/border/issue_text.h"
+#include "engine/config/fields.h"
 
 namespace trainmem {
 namespace {

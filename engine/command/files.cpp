@@ -6,8 +6,8 @@
 #include <iostream>
 #include <iterator>
 
-#include "engine/issue_text.h"
-#include "engine/link.h"
+#include "engine/border/issue_text.h"
+#include "engine/border/link.h"
 
 namespace trainmem {
 namespace {

@@ -3,14 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/answer.h"
-#include "engine/border.h"
+#include "engine/border/answer.h"
+#include "engine/border/border.h"
+#include "engine/border/json_io.h"
+#include "engine/border/link.h"
 #include "engine/command/arguments.h"
 #include "engine/command/files.h"
 #include "engine/command/table.h"
-#include "engine/json_io.h"
-#include "engine/link.h"
-#include "engine/validate_presets.h"
+#include "engine/presets/validate_presets.h"
 
 namespace trainmem {
 namespace {

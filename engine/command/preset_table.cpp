@@ -1,10 +1,10 @@
 // The list of presets for a terminal.
+#include "engine/border/json_io_tree.h"
 #include "engine/command/table.h"
 #include "engine/command/text.h"
-#include "engine/config_values.h"
-#include "engine/json_io_tree.h"
-#include "engine/parameters.h"
-#include "engine/presets.h"
+#include "engine/config/values.h"
+#include "engine/parameters/parameters.h"
+#include "engine/presets/presets.h"
 
 namespace trainmem {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/command/text.h"
-#include "engine/config_words.h"
+#include "engine/config/words.h"
 
 namespace trainmem {
 namespace {

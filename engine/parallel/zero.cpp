@@ -43,7 +43,6 @@ MasterWeights::MasterWeights(const Recipe& recipe, Tensor weights) : weights_(st
 
 void MasterWeights::step(Tensor gradient) {
   weights_->grad = std::move(gradient);
-  gradient.reset();
   Run& run = active_run();
   const Set<std::vector<Tensor>> parameters(run.parameters, {weights_});
   const Set<std::vector<std::int32_t>> layers(run.parameter_layers, {-1});

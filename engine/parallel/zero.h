@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "engine/config.h"
-#include "engine/optimizer_step.h"
+#include "engine/optimizer/step.h"
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {

@@ -37,7 +37,7 @@ function(minify out text)
 endfunction()
 
 # Square brackets and semicolons have a meaning inside CMake lists; texts are only ever handled quoted.
-set(source "// Written by engine/presets/embed.cmake from presets/.\n#include \"engine/presets.h\"\n\nnamespace trainmem {\nnamespace {\n\n")
+set(source "// Written by engine/presets/embed.cmake from presets/.\n#include \"engine/presets/presets.h\"\n\nnamespace trainmem {\nnamespace {\n\n")
 set(functions "")
 foreach(kind IN ITEMS model gpu recipe optimizer memory_technology)
   set(folder ${kind}s)

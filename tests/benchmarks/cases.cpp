@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <memory>
 
-#include "engine/border.h"
+#include "engine/border/border.h"
+#include "engine/border/json_io.h"
 #include "engine/estimate.h"
-#include "engine/json_io.h"
 
 namespace trainmem::benchmarks {
 

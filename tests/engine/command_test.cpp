@@ -4,13 +4,13 @@
 #include <fstream>
 #include <string>
 
-#include "engine/answer.h"
+#include "engine/border/answer.h"
+#include "engine/border/link.h"
 #include "engine/command/arguments.h"
 #include "engine/command/files.h"
 #include "engine/command/table.h"
 #include "engine/command/text.h"
 #include "engine/estimate.h"
-#include "engine/link.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <string>
 
-#include "engine/config_fields.h"
+#include "engine/config/fields.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "engine/blocks/transformers/model.h"
-#include "engine/json_io.h"
-#include "engine/parameters.h"
-#include "engine/presets.h"
+#include "engine/border/json_io.h"
+#include "engine/parameters/parameters.h"
+#include "engine/presets/presets.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"

@@ -1,10 +1,10 @@
-#include "engine/huggingface.h"
+#include "engine/presets/huggingface.h"
 
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "engine/accuracy/translate.h"
-#include "engine/config_values.h"
+#include "engine/config/values.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

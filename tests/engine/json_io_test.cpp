@@ -1,12 +1,12 @@
 // The strict reader: what it takes, what it refuses, and with which words.
-#include "engine/json_io.h"
+#include "engine/border/json_io.h"
 
 #include <algorithm>
 #include <string>
 
-#include "engine/config_values.h"
-#include "engine/json_io_tree.h"
-#include "engine/json_writer.h"
+#include "engine/border/json_io_tree.h"
+#include "engine/border/json_writer.h"
+#include "engine/config/values.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

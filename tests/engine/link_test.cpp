@@ -1,12 +1,12 @@
 // Links: one configuration, one text; and whatever happens to a link on its way, it is noticed.
-#include "engine/link.h"
+#include "engine/border/link.h"
 
 #include <algorithm>
 #include <fstream>
 #include <set>
 #include <string>
 
-#include "engine/config_values.h"
+#include "engine/config/values.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

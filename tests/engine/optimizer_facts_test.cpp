@@ -1,7 +1,6 @@
 // States and step temporaries summed from the tables, against recorded steps and published bytes a parameter.
-#include "engine/optimizer_facts.h"
-
-#include "engine/json_io.h"
+#include "engine/border/json_io.h"
+#include "engine/optimizer/facts.h"
 #include "tests/catch.h"
 #include "tests/engine/recorded_optimizer_steps.h"
 

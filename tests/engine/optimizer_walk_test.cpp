@@ -1,9 +1,8 @@
 // The optimizer on a run's tape, against recorded steps, and layer by layer against the same layers folded.
-#include "engine/optimizer_walk.h"
-
-#include "engine/config_fields.h"
-#include "engine/json_io.h"
-#include "engine/parameters.h"
+#include "engine/border/json_io.h"
+#include "engine/config/fields.h"
+#include "engine/optimizer/walk.h"
+#include "engine/parameters/parameters.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
 #include "tests/engine/recorded_optimizer_steps.h"

@@ -1,11 +1,11 @@
-#include "engine/presets.h"
+#include "engine/presets/presets.h"
 
 #include <set>
 #include <string>
 
-#include "engine/json_io.h"
-#include "engine/json_io_tree.h"
-#include "engine/validate.h"
+#include "engine/border/json_io.h"
+#include "engine/border/json_io_tree.h"
+#include "engine/config/validate.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -1,4 +1,4 @@
-#include "engine/validate_presets.h"
+#include "engine/presets/validate_presets.h"
 
 #include <algorithm>
 #include <cstdio>

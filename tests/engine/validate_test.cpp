@@ -1,11 +1,11 @@
 // What validation refuses: ranges, sizes that do not divide, contradictions, and what is not modelled.
-#include "engine/validate.h"
+#include "engine/config/validate.h"
 
 #include <limits>
 #include <string>
 
-#include "engine/config_values.h"
-#include "engine/presets.h"
+#include "engine/config/values.h"
+#include "engine/presets/presets.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/json_io.h"
-#include "engine/modelled.h"
+#include "engine/border/json_io.h"
+#include "engine/config/validate.h"
+#include "engine/modelled/modelled.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"
-#include "engine/validate.h"
 #include "tests/catch.h"
 
 using namespace trainmem;
@@ -80,7 +80,7 @@ TEST_CASE("ZeRO: between steps each stage holds what the paper counts") {
   // there are no gradients, and stage 3 holds (2 + 12) Psi / N.
   for (const std::int64_t gpus : {2, 4, 8}) {
     for (const DataParallel stage : stages) {
-      const Alive& end = run(small_llama(stage, gpus)).last(Phase::optimizer_step).end;
+      const Alive end = run(small_llama(stage, gpus)).last(Phase::optimizer_step).end;
       INFO(gpus << " GPUs, stage " << static_cast<int>(stage));
       const bool third = stage == DataParallel::zero3;
       CHECK(of(end, Component::weights) == (third ? 2 * weights / gpus : 2 * weights) + rotary);
@@ -102,7 +102,7 @@ TEST_CASE("ZeRO: stage 1 ends backward with all gradients, stage 2 with this GPU
   // Before they are reduced stage 1 holds the gradients whole: 2 Psi.
   CHECK(of(run(first).last(Phase::backward).peak, Component::gradients) >= 2 * weights * 9 / 10);
   for (const Config& config : {first, second}) {
-    const Alive& end = run(config).last(Phase::backward).end;
+    const Alive end = run(config).last(Phase::backward).end;
     // Those of the weights that have something in the last eighth, whole: the head with the last norm, the last
     // layers, and the layer's weight that the boundary cuts through.
     CHECK(of(end, Component::gradients) >= 2 * weights / gpus);

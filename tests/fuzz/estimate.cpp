@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "engine/border.h"
-#include "engine/link.h"
+#include "engine/border/border.h"
+#include "engine/border/link.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "engine/border.h"
-#include "engine/presets.h"
+#include "engine/border/border.h"
+#include "engine/presets/presets.h"
 #include "tests/catch.h"
 
 namespace {

@@ -1,10 +1,10 @@
 // The border under random configurations and random texts.
-#include "engine/border.h"
+#include "engine/border/border.h"
 
 #include <string>
 
-#include "engine/json_io.h"
-#include "engine/link.h"
+#include "engine/border/json_io.h"
+#include "engine/border/link.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

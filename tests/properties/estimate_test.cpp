@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "engine/link.h"
-#include "engine/validate.h"
+#include "engine/border/link.h"
+#include "engine/config/validate.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/json_io.h"
-#include "engine/parameters.h"
-#include "engine/presets.h"
+#include "engine/border/json_io.h"
+#include "engine/parameters/parameters.h"
+#include "engine/presets/presets.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <string>
 
-#include "engine/border.h"
+#include "engine/border/border.h"
 
 namespace {
 

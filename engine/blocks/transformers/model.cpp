@@ -130,6 +130,7 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
   if (wrapper_ != nullptr) wrapper_->close_groups();
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the caller's variable lives while the block runs
 Tensor CausalModel::recomputed(std::size_t i, Tensor hidden, const Forward& forward) {
   if (!recomputes(recipe_, slots_[i].index)) return forward(hidden);
   if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden);

@@ -1,0 +1,73 @@
+#include "engine/border/answer.h"
+
+#include "engine/border/json_io.h"
+#include "engine/border/json_writer.h"
+#include "engine/border/link.h"
+#include "engine/config/validate.h"
+#include "engine/estimate.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr Bytes exact_limit = Bytes{1} << 53;  // whole numbers above it are not exact in JavaScript
+
+/// What was already reported at a place is not reported again there; nor are the sizes of a model that is not known.
+void add_new(const Issues& more, bool model_known, Issues& issues) {
+  const std::size_t known = issues.size();
+  for (const Issue& issue : more) {
+    bool reported = !model_known && issue.path.substr(0, 7) == "/model/";
+    for (std::size_t i = 0; i < known; ++i) reported = reported || issues[i].path == issue.path;
+    if (!reported) issues.push_back(issue);
+  }
+}
+
+bool too_large(const Result& result) {
+  const auto beyond = [](Bytes bytes) { return bytes < 0 || bytes > exact_limit; };
+  bool any = beyond(result.allocated) || beyond(result.reserved.high) || beyond(result.device.high);
+  for (const Row& row : result.rows) any = any || beyond(row.bytes);
+  for (const Stage& stage : result.stages) any = any || beyond(stage.allocated);
+  for (const PhasePeak& phase : result.phases) any = any || beyond(phase.peak);
+  return any;
+}
+
+}  // namespace
+
+Answer answer_request(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  const bool json = start != std::string_view::npos && (text[start] == '{' || text[start] == '[' || text[start] == '"');
+  ReadConfig read = json ? read_config(text) : parse_link(text);
+  Answer answer{read.config, {}, std::move(read.issues)};
+  if (!read.readable) return answer;
+  add_new(validate(answer.config), read.model_known, answer.issues);
+  if (!answer.issues.empty()) return answer;
+  answer.result = estimate(answer.config);
+  if (too_large(answer.result)) {
+    answer.issues.push_back({"too_large", "", "The total is beyond 2^53 bytes, eight pebibytes in one GPU.",
+                             "Give smaller sizes, or divide the model over more GPUs."});
+  }
+  return answer;
+}
+
+std::string write_answer(const Answer& answer) {
+  if (!answer.issues.empty()) return write_refusal(answer.issues);
+  JsonWriter out;
+  out.open_object();
+  out.key("ok").boolean(true);
+  out.key("result").raw(write_result(answer.result));
+  out.key("config").raw(write_config(answer.config));
+  out.key("link").text(format_link(answer.config));
+  out.close_object();
+  return out.take();
+}
+
+std::string write_refusal(const Issues& issues) {
+  JsonWriter out;
+  out.open_object();
+  out.key("ok").boolean(false);
+  out.key("issues").raw(write_issues(issues));
+  out.close_object();
+  return out.take();
+}
+
+}  // namespace trainmem

@@ -1,0 +1,65 @@
+#include "engine/border/border.h"
+
+#include "engine/border/answer.h"
+#include "engine/border/json_io.h"
+#include "engine/border/json_writer.h"
+#include "engine/border/link.h"
+#include "engine/presets/preset_list.h"
+
+namespace trainmem {
+namespace {
+
+/// Runs one border function; whatever it throws becomes an issue.
+template <class Function>
+std::string guarded(Function function) {
+#if defined(__cpp_exceptions)
+  try {
+    return function();
+  } catch (...) {
+    return write_refusal({{"internal", "", "The program failed on this input.", "Please report the input."}});
+  }
+#else
+  return function();
+#endif
+}
+
+}  // namespace
+
+std::string estimate(const std::string& request) {
+  return guarded([&] { return write_answer(answer_request(request)); });
+}
+
+std::string read_link(const std::string& link) {
+  return guarded([&] {
+    const ReadConfig read = parse_link(link);
+    JsonWriter out;
+    out.open_object();
+    out.key("ok").boolean(read.issues.empty());
+    if (!read.issues.empty()) out.key("issues").raw(write_issues(read.issues));
+    out.key("config").raw(write_config_differences(read.config));
+    out.key("link").text(format_link(read.config));
+    out.close_object();
+    return out.take();
+  });
+}
+
+std::string write_link(const std::string& json) {
+  return guarded([&] {
+    const ReadConfig read = read_config(json);
+    if (!read.issues.empty()) return write_refusal(read.issues);
+    JsonWriter out;
+    out.open_object();
+    out.key("ok").boolean(true);
+    out.key("link").text(format_link(read.config));
+    out.close_object();
+    return out.take();
+  });
+}
+
+std::string presets() {
+  return guarded([] { return write_preset_list(); });
+}
+
+std::string version() { return TRAINMEM_VERSION; }
+
+}  // namespace trainmem

@@ -1,0 +1,16 @@
+// A Hugging Face config.json in the place of a model.
+#pragma once
+
+#include "engine/border/json_io_tree.h"
+#include "engine/config.h"
+#include "engine/issue.h"
+
+namespace trainmem {
+
+/// Such a file names its classes or the version of transformers that wrote it; our objects do neither.
+bool is_huggingface(const JsonTree& object);
+
+/// Issues have paths below /model.
+Model read_huggingface(const JsonTree& object, Issues& issues);
+
+}  // namespace trainmem

@@ -1,0 +1,155 @@
+// From a result to JSON: exactly the members of result.h, enumerations as their names.
+#include "engine/border/json_io.h"
+#include "engine/border/json_writer.h"
+
+namespace trainmem {
+namespace {
+
+const char* name(RowKind kind) {
+  switch (kind) {
+    case RowKind::exact: return "exact";
+    case RowKind::estimate: return "estimate";
+    case RowKind::measured: return "measured";
+  }
+  return "exact";
+}
+
+const char* name(Fit fit) {
+  switch (fit) {
+    case Fit::fits: return "fits";
+    case Fit::tight: return "tight";
+    case Fit::does_not_fit: return "does_not_fit";
+    case Fit::unknown: return "unknown";
+  }
+  return "unknown";
+}
+
+void write(const Range& range, JsonWriter& out) {
+  out.open_object();
+  out.key("low").integer(range.low);
+  out.key("expected").integer(range.expected);
+  out.key("high").integer(range.high);
+  out.close_object();
+}
+
+void write(const ComponentBytes& components, JsonWriter& out) {
+  out.open_object();
+  for (int i = 0; i < component_count; ++i) {
+    out.key(trainmem::name(static_cast<Component>(i))).integer(components[static_cast<std::size_t>(i)]);
+  }
+  out.close_object();
+}
+
+void write(const Row& row, JsonWriter& out) {
+  out.open_object();
+  out.key("name").text(row.name);
+  out.key("shape").text(row.shape);
+  out.key("dtype").text(row.dtype);
+  out.key("elements").integer(row.elements);
+  out.key("element_bytes").number(row.element_bytes);
+  out.key("copies").integer(row.copies);
+  out.key("bytes").integer(row.bytes);
+  out.key("component").text(trainmem::name(row.component));
+  out.key("why").text(row.why);
+  out.key("formula").text(row.formula);
+  out.key("source").text(row.source);
+  out.key("kind").text(name(row.kind));
+  out.close_object();
+}
+
+void write(const PhasePeak& phase, JsonWriter& out) {
+  out.open_object();
+  out.key("phase").text(trainmem::name(phase.phase));
+  out.key("peak").integer(phase.peak);
+  out.key("end").integer(phase.end);
+  write(phase.components, out.key("components"));
+  out.close_object();
+}
+
+void write(const TimelinePoint& point, JsonWriter& out) {
+  out.open_object();
+  out.key("phase").text(trainmem::name(point.phase));
+  out.key("where").text(point.where);
+  out.key("allocated").integer(point.allocated);
+  write(point.components, out.key("components"));
+  out.close_object();
+}
+
+void write(const Stage& stage, JsonWriter& out) {
+  out.open_object();
+  out.key("index").integer(stage.index);
+  out.key("layers").integer(stage.layers);
+  out.key("micro_batches_in_flight").integer(stage.micro_batches_in_flight);
+  out.key("parameters").integer(stage.parameters);
+  out.key("allocated").integer(stage.allocated);
+  write(stage.components, out.key("components"));
+  out.key("worst").boolean(stage.worst);
+  out.close_object();
+}
+
+void write(const RuntimeRow& row, JsonWriter& out) {
+  out.open_object();
+  out.key("name").text(row.name);
+  write(row.bytes, out.key("bytes"));
+  out.key("why").text(row.why);
+  out.key("source").text(row.source);
+  out.close_object();
+}
+
+void write(const Verdict& verdict, JsonWriter& out) {
+  out.open_object();
+  out.key("fit").text(name(verdict.fit));
+  out.key("capacity").integer(verdict.capacity);
+  out.key("margin").integer(verdict.margin);
+  out.key("sentence").text(verdict.sentence);
+  out.close_object();
+}
+
+void write(const TextbookLine& line, JsonWriter& out) {
+  out.open_object();
+  out.key("method").text(line.method);
+  out.key("formula").text(line.formula);
+  out.key("bytes").integer(line.bytes);
+  out.key("source").text(line.source);
+  out.key("leaves_out").text(line.leaves_out);
+  out.close_object();
+}
+
+void write(const std::string& sentence, JsonWriter& out) { out.text(sentence); }
+
+template <class List>
+void write_list(const char* key, const List& list, JsonWriter& out) {
+  out.key(key).open_array();
+  for (const auto& item : list) write(item, out);
+  out.close_array();
+}
+
+}  // namespace
+
+std::string write_result(const Result& result) {
+  JsonWriter out;
+  out.open_object();
+  out.key("allocated").integer(result.allocated);
+  write(result.reserved, out.key("reserved"));
+  write(result.device, out.key("device"));
+  out.key("peak_phase").text(name(result.peak_phase));
+  out.key("peak_where").text(result.peak_where);
+  write(result.components, out.key("components"));
+  write_list("rows", result.rows, out);
+  write_list("phases", result.phases, out);
+  write_list("timeline", result.timeline, out);
+  write_list("stages", result.stages, out);
+  write_list("runtime", result.runtime, out);
+  write(result.verdict, out.key("verdict"));
+  write_list("textbook", result.textbook, out);
+  out.key("parameters").integer(result.parameters);
+  out.key("active_parameters").integer(result.active_parameters);
+  out.key("trainable_parameters").integer(result.trainable_parameters);
+  out.key("num_gpus").integer(result.num_gpus);
+  out.key("global_batch_size").integer(result.global_batch_size);
+  write_list("not_counted", result.not_counted, out);
+  out.close_object();
+  return out.take();
+}
+
+}  // namespace trainmem

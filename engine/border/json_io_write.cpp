@@ -1,0 +1,92 @@
+// From configurations and results to JSON. Keys are the members' names, in the order of the structs.
+#include <string>
+
+#include "engine/border/json_io.h"
+#include "engine/border/json_writer.h"
+#include "engine/config/values.h"
+
+namespace trainmem {
+namespace {
+
+void write_value(const Field& field, const Config& config, JsonWriter& out) {
+  const Member member = field.in(config);
+  switch (member.type()) {
+    case FieldType::integer: out.integer(member.integer()); break;
+    case FieldType::number: out.number(member.number()); break;
+    case FieldType::boolean: out.boolean(member.boolean()); break;
+    case FieldType::enumeration: out.text(member.word()); break;
+    case FieldType::text: out.text(member.text()); break;
+  }
+}
+
+/// The parts of "/model/experts/num_experts": section "model", group "experts" or empty.
+struct Place {
+  std::string_view section;
+  std::string_view group;
+};
+
+Place place_of(const Field& field) {
+  const std::string_view path = std::string_view(field.path).substr(1);
+  const std::string_view section = path.substr(0, path.find('/'));
+  const std::string_view rest = path.substr(section.size() + 1);
+  const std::size_t slash = rest.find('/');
+  return {section, slash == std::string_view::npos ? std::string_view{} : rest.substr(0, slash)};
+}
+
+/// Fields in the table's order; those that equal the base are left out, if there is a base.
+std::string write_fields(const Config& config, const Config* base) {
+  JsonWriter out;
+  out.open_object();
+  struct Section {
+    const char* name;
+    const std::string& preset;
+  };
+  for (const Section& section : {Section{"model", config.model_preset}, Section{"gpu", config.gpu_preset},
+                                 Section{"recipe", config.recipe_preset}}) {
+    out.key(section.name).open_object();
+    if (!section.preset.empty()) out.key("preset").text(section.preset);
+    std::string_view open_group;
+    for (const Field& field : config_fields()) {
+      const Place place = place_of(field);
+      if (place.section != section.name) continue;
+      if (base != nullptr && same(field, config, *base)) continue;
+      if (place.group != open_group) {
+        if (!open_group.empty()) out.close_object();
+        if (!place.group.empty()) out.key(place.group).open_object();
+        open_group = place.group;
+      }
+      out.key(field.name());
+      write_value(field, config, out);
+    }
+    if (!open_group.empty()) out.close_object();
+    out.close_object();
+  }
+  out.close_object();
+  return out.take();
+}
+
+}  // namespace
+
+std::string write_config(const Config& config) { return write_fields(config, nullptr); }
+
+std::string write_config_differences(const Config& config) {
+  const Config base = base_of(config);
+  return write_fields(config, &base);
+}
+
+std::string write_issues(const Issues& issues) {
+  JsonWriter out;
+  out.open_array();
+  for (const Issue& issue : issues) {
+    out.open_object();
+    out.key("code").text(issue.code);
+    out.key("path").text(issue.path);
+    out.key("message").text(issue.message);
+    out.key("hint").text(issue.hint);
+    out.close_object();
+  }
+  out.close_array();
+  return out.take();
+}
+
+}  // namespace trainmem

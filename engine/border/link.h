@@ -1,0 +1,28 @@
+// Links: one exact configuration as readable text, "v=1&model=llama2-7b&gpu=h100-sxm&tp=8&end".
+//
+// Only presets and what differs from them stand in it, in one fixed order, so one configuration has one link.
+// "end" closes it: a link that was cut anywhere has lost it, and says so. Grammar: presets/README.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/border/json_io.h"
+#include "engine/config.h"
+#include "engine/issue.h"
+
+namespace trainmem {
+
+inline constexpr int longest_link = 8192;  ///< bytes; longer texts are refused
+inline constexpr int link_version = 1;
+
+/// The canonical link text, without address: what follows # on the page.
+std::string format_link(const Config& config);
+
+/// A whole address, a fragment or the bare text. Whatever can be read is applied; issues name all the rest.
+ReadConfig parse_link(std::string_view link);
+
+/// Everything but letters, digits and - . _ ~ , as %XX.
+std::string percent_encode(std::string_view text);
+
+}  // namespace trainmem

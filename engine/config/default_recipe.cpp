@@ -1,0 +1,41 @@
+// Where a recipe starts when only its framework is named: each framework's own defaults.
+#include "engine/config/values.h"
+
+namespace trainmem {
+
+Recipe default_recipe(Framework framework) {
+  Recipe recipe;
+  recipe.framework = framework;
+  switch (framework) {
+    case Framework::pytorch:
+    case Framework::transformers: break;  // config.h holds these
+    case Framework::torchtitan:           // fp32 shards, bf16 compute, fp32 reduction; AdamW(fused=True)
+      recipe.precision = Precision::fsdp_bf16;
+      recipe.data_parallel = DataParallel::fsdp;
+      recipe.optimizer_implementation = OptimizerImplementation::fused;
+      break;
+    case Framework::torchtune:  // dtype: bf16, AdamW(fused=True), clip_grad_norm: null
+      recipe.precision = Precision::bf16;
+      recipe.data_parallel = DataParallel::fsdp;
+      recipe.optimizer_implementation = OptimizerImplementation::fused;
+      recipe.gradient_clipping = false;
+      break;
+    case Framework::megatron:  // --bf16 with its fusions, --make-vocab-size-divisible-by 128
+      recipe.precision = Precision::bf16_mixed;
+      recipe.optimizer_implementation = OptimizerImplementation::fused;
+      recipe.attention = AttentionKernel::flash;
+      recipe.loss = Loss::vocabulary_parallel;
+      recipe.vocabulary_multiple = 128;
+      recipe.fused_norm = true;
+      recipe.fused_mlp = true;
+      recipe.fused_rope = true;
+      break;
+    case Framework::deepspeed:  // bf16 with fp32 master weights, FusedAdam
+      recipe.precision = Precision::bf16_mixed;
+      recipe.optimizer_implementation = OptimizerImplementation::fused;
+      break;
+  }
+  return recipe;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,42 @@
+// Storing one value in one field, with its check: what the JSON reader and the link codec have in common.
+//
+// A value that the field cannot hold is not stored; the field keeps what it had and an issue says so.
+#pragma once
+
+#include "engine/config/fields.h"
+#include "engine/issue.h"
+
+namespace trainmem {
+
+/// Where a value came from: the configuration it goes to, the issues it may cause.
+struct Store {
+  Config& config;
+  Issues& issues;
+
+  void integer(const Field& field, std::int64_t value) const;
+  void number(const Field& field, double value) const;
+  void word(const Field& field, std::string_view value) const;  ///< texts and enumerations
+  void wrong_type(const Field& field, const std::string& found) const;
+  void out_of_range(const Field& field, const std::string& found) const;
+};
+
+/// Texts may hold letters, digits and common signs of ASCII, and UTF-8; no control characters.
+bool acceptable_text(std::string_view text);
+
+/// A preset's fields over the defaults; unknown ids become issues with the nearest ids.
+void apply_model_preset(std::string_view id, Config& config, Issues& issues);
+void apply_gpu_preset(std::string_view id, Config& config, Issues& issues);
+void apply_recipe_preset(std::string_view id, Config& config, Issues& issues);
+
+/// The recipe that a framework starts from when no recipe preset is named.
+Recipe default_recipe(Framework framework);
+
+/// What the named presets and defaults say: the configuration whose fields need not be written.
+Config base_of(const Config& config);
+
+/// Fills sizes that follow from others where they are 0: head_dim, key/value heads, position rows.
+void complete(Config& config);
+
+bool operator==(const Config& a, const Config& b);
+
+}  // namespace trainmem

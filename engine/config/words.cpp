@@ -1,0 +1,61 @@
+#include "engine/config/words.h"
+
+#include <iterator>
+
+namespace trainmem {
+namespace {
+
+constexpr const char* activations[] = {"silu", "gelu",  "gelu_new",       "gelu_pytorch_tanh",
+                                       "relu", "relu2", "clamped_swiglu", "gelu_fast"};
+constexpr const char* norms[] = {"layernorm", "rmsnorm"};
+constexpr const char* norm_placements[] = {"pre", "post", "pre_and_post"};
+constexpr const char* qk_norms[] = {"none", "per_head", "full"};
+constexpr const char* positions[] = {"rope", "learned", "alibi", "none"};
+constexpr const char* frameworks[] = {"pytorch", "transformers", "torchtitan", "torchtune", "megatron", "deepspeed"};
+constexpr const char* precisions[] = {"fp32",          "bf16",          "fp16",      "bf16_mixed", "fp16_mixed",
+                                      "bf16_autocast", "fp16_autocast", "fsdp_bf16", "fp8"};
+constexpr const char* optimizers[] = {"adamw",   "adamw_amsgrad", "adamw_8bit", "adamw_paged",  "adamw_paged_8bit",
+                                      "sgd",     "sgd_momentum",  "adafactor",  "adafactor_hf", "adagrad",
+                                      "rmsprop", "nadam",         "lion",       "lion_8bit",    "muon",
+                                      "galore",  "none"};
+constexpr const char* optimizer_implementations[] = {"for_loop", "foreach", "fused", "in_backward"};
+constexpr const char* data_parallels[] = {"ddp", "zero1", "zero2", "zero3", "fsdp"};
+constexpr const char* reshards[] = {"auto", "always", "never"};
+constexpr const char* pipeline_schedules[] = {"gpipe", "1f1b", "interleaved", "zero_bubble"};
+constexpr const char* recomputations[] = {"none", "selective_attention", "selective_operations", "full", "every_k"};
+constexpr const char* attention_kernels[] = {"eager", "sdpa", "sdpa_math", "flash"};
+constexpr const char* losses[] = {"full",    "legacy",       "compiled",           "fused",
+                                  "chunked", "fused_linear", "vocabulary_parallel"};
+constexpr const char* training_loops[] = {"plain", "trainer"};
+constexpr const char* quantizations[] = {"none", "nf4", "nf4_double", "int8"};
+constexpr const char* dtypes[] = {"auto",  nullptr, "fp32", "bf16",  "fp16",  "fp8",
+                                  nullptr, nullptr, "int8", nullptr, nullptr, nullptr};
+
+template <auto last, int count>
+Words list(const char* const (&all)[count]) {
+  static_assert(static_cast<int>(last) + 1 == count, "a word is missing, or the last value is another one");
+  return {all, count};
+}
+
+}  // namespace
+
+Words words(Activation) { return list<Activation::gelu_fast>(activations); }
+Words words(Norm) { return list<Norm::rmsnorm>(norms); }
+Words words(NormPlacement) { return list<NormPlacement::pre_and_post>(norm_placements); }
+Words words(QkNorm) { return list<QkNorm::full>(qk_norms); }
+Words words(Positions) { return list<Positions::none>(positions); }
+Words words(Framework) { return list<Framework::deepspeed>(frameworks); }
+Words words(Precision) { return list<Precision::fp8>(precisions); }
+Words words(Optimizer) { return list<Optimizer::none>(optimizers); }
+Words words(OptimizerImplementation) { return list<OptimizerImplementation::in_backward>(optimizer_implementations); }
+Words words(DataParallel) { return list<DataParallel::fsdp>(data_parallels); }
+Words words(Reshard) { return list<Reshard::never>(reshards); }
+Words words(PipelineSchedule) { return list<PipelineSchedule::zero_bubble>(pipeline_schedules); }
+Words words(Recomputation) { return list<Recomputation::every_k>(recomputations); }
+Words words(AttentionKernel) { return list<AttentionKernel::flash>(attention_kernels); }
+Words words(Loss) { return list<Loss::vocabulary_parallel>(losses); }
+Words words(TrainingLoop) { return list<TrainingLoop::trainer>(training_loops); }
+Words words(Quantization) { return list<Quantization::int8>(quantizations); }
+Words words(DType) { return list<DType::nf4>(dtypes); }
+
+}  // namespace trainmem

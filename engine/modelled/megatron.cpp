@@ -1,0 +1,77 @@
+// What Megatron-Core does not do, or what of it is not modelled.
+#include <string>
+
+#include "engine/modelled/modelled.h"
+
+namespace trainmem {
+namespace {
+
+struct Missing {
+  const char* path;
+  const char* what;
+  const char* hint;
+  bool (*asked)(const Config&);
+};
+
+constexpr const char* other_framework = "Choose framework transformers or torchtitan for this model.";
+
+constexpr Missing all_missing[] = {
+    {"/model/norm_placement", "A norm after each part, under Megatron, is", other_framework,
+     [](const Config& c) { return c.model.norm_placement != NormPlacement::pre || c.model.norms_per_layer != 2; }},
+    {"/model/parallel_attention_mlp", "Attention beside the MLP, under Megatron, is", other_framework,
+     [](const Config& c) { return c.model.parallel_attention_mlp; }},
+    {"/model/positions", "ALiBi under Megatron is", other_framework,
+     [](const Config& c) { return c.model.positions == Positions::alibi; }},
+    {"/model/qk_norm", "A norm over all heads of the queries, under Megatron, is", other_framework,
+     [](const Config& c) { return c.model.qk_norm == QkNorm::full; }},
+    {"/model/norm_weight", "A norm without weight, under Megatron, is", other_framework,
+     [](const Config& c) { return !c.model.norm_weight || !c.model.final_norm; }},
+    {"/model/embedding_norm", "A norm after the embedding, under Megatron, is", other_framework,
+     [](const Config& c) { return c.model.embedding_norm || c.model.word_embed_proj_dim > 0; }},
+    {"/model/lm_head_bias", "A bias of the head, under Megatron, is", other_framework,
+     [](const Config& c) { return c.model.lm_head_bias; }},
+    {"/model/attn_logit_softcapping", "Soft-capping under Megatron is", other_framework,
+     [](const Config& c) { return c.model.attn_logit_softcapping > 0 || c.model.final_logit_softcapping > 0; }},
+    {"/model/attention_sinks", "Attention sinks under Megatron are", other_framework,
+     [](const Config& c) { return c.model.attention_sinks; }},
+    {"/recipe/data_parallel", "This way of data parallelism, under Megatron, is",
+     "Choose ddp, with distributed_optimizer true to divide the optimizer states.",
+     [](const Config& c) {
+       return c.recipe.data_parallel != DataParallel::ddp && c.recipe.data_parallel != DataParallel::zero1;
+     }},
+    {"/recipe/precision", "This precision under Megatron is", "Choose bf16_mixed, fp16_mixed or fp32.",
+     [](const Config& c) {
+       switch (c.recipe.precision) {
+         case Precision::bf16_mixed:
+         case Precision::fp16_mixed:
+         case Precision::fp32:
+         case Precision::fp8: return false;  // fp8 has an issue of its own
+         default: return true;
+       }
+     }},
+    {"/recipe/attention", "This attention kernel under Megatron is", "Choose flash or eager.",
+     [](const Config& c) { return c.recipe.attention == AttentionKernel::sdpa_math; }},
+    {"/recipe/loss", "This loss under Megatron is", "Choose vocabulary_parallel or fused.",
+     [](const Config& c) { return c.recipe.loss == Loss::chunked || c.recipe.loss == Loss::fused_linear; }},
+    {"/recipe/optimizer", "This optimizer under Megatron is", "Choose adamw or sgd_momentum.",
+     [](const Config& c) {
+       switch (c.recipe.optimizer) {
+         case Optimizer::adamw:
+         case Optimizer::sgd:
+         case Optimizer::sgd_momentum: return false;
+         default: return true;
+       }
+     }},
+};
+
+}  // namespace
+
+void report_not_modelled_megatron(const Config& config, Issues& issues) {
+  for (const Missing& missing : all_missing) {
+    if (!missing.asked(config)) continue;
+    issues.push_back(
+        {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
+  }
+}
+
+}  // namespace trainmem

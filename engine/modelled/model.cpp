@@ -1,0 +1,94 @@
+// What the forwards of blocks/transformers do not do: each follows its Hugging Face class, so a model that differs
+// from its class where the class has no choice has no forward.
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "engine/config/fields.h"
+#include "engine/modelled/modelled.h"
+#include "engine/presets/huggingface.h"
+
+namespace trainmem {
+namespace {
+
+struct Fixed {
+  const char* path;
+  const char* free_in;      ///< model types, with a space after each, in which the class has a choice
+  bool free_in_llama_form;  ///< the forward that Llama's relatives share has a choice
+};
+
+constexpr Fixed fixed_fields[] = {
+    {"/model/gated_mlp", "", true},
+    {"/model/norm", "", false},
+    {"/model/norm_weight", "", false},
+    {"/model/norm_bias", "", false},
+    {"/model/norm_placement", "opt ", false},
+    {"/model/norms_per_layer", "falcon ", false},
+    {"/model/embedding_norm", "", false},
+    {"/model/final_norm", "opt ", false},
+    {"/model/qk_norm", "cohere ", false},
+    {"/model/positions", "falcon ", false},
+    {"/model/parallel_attention_mlp", "falcon gpt_neox stablelm ", false},
+    {"/model/word_embed_proj_dim", "opt ", false},
+    {"/model/attention_sinks", "", false},
+};
+
+constexpr const char* families_of_their_own[] = {"gpt2", "megatron-gpt", "gptj", "bloom", "falcon",
+                                                 "mpt",  "gpt_neox",     "opt",  "phi"};
+
+bool has_word(std::string_view words, const std::string& word) {
+  return words.find(word + " ") != std::string_view::npos;
+}
+
+std::string value_of(const Field& field, const Config& config) {
+  const Member member = field.in(config);
+  switch (member.type()) {
+    case FieldType::integer: return std::to_string(member.integer());
+    case FieldType::number: return number_text(member.number());
+    case FieldType::boolean: return member.boolean() ? "true" : "false";
+    case FieldType::enumeration: return member.word();
+    case FieldType::text: return member.text();
+  }
+  return {};
+}
+
+void add(Issues& issues, const char* path, const std::string& message, const std::string& hint) {
+  issues.push_back({"not_yet_modelled", path, message, hint});
+}
+
+}  // namespace
+
+void report_not_modelled_model(const Config& config, Issues& issues) {
+  const std::string& type = config.model.model_type;
+  const Model* defaults = huggingface_defaults(type == "megatron-gpt" ? "gpt2" : type);
+  if (defaults == nullptr) return;
+  const bool llama_form = std::find(std::begin(families_of_their_own), std::end(families_of_their_own), type) ==
+                          std::end(families_of_their_own);
+  Config of_class;
+  of_class.model = *defaults;
+  for (const Fixed& fixed : fixed_fields) {
+    const Field& field = *find_field_by_path(fixed.path);
+    if (same(field, config, of_class) || has_word(fixed.free_in, type) || (llama_form && fixed.free_in_llama_form)) {
+      continue;
+    }
+    add(issues, fixed.path,
+        "A model of type " + type + " with " + std::string(field.name()) + " " + value_of(field, config) +
+            " is not yet modelled.",
+        "Set it to " + value_of(field, of_class) + ", or choose another model_type.");
+  }
+  if (llama_form) return;
+  const Model& model = config.model;
+  if (model.hidden_size != model.num_attention_heads * model.head_dim) {
+    add(issues, "/model/head_dim",
+        "Heads of a " + type + " model that do not make up hidden_size are not yet modelled.",
+        "Give hidden_size / num_attention_heads.");
+  }
+  const bool shares_heads = type == "falcon" || type == "phi";
+  if (!shares_heads && model.num_key_value_heads != model.num_attention_heads) {
+    add(issues, "/model/num_key_value_heads",
+        "Shared key and value heads of a " + type + " model are not yet modelled.",
+        "Give as many as num_attention_heads, or choose another model_type.");
+  }
+}
+
+}  // namespace trainmem

@@ -1,0 +1,21 @@
+#include "engine/modelled/not_counted.h"
+
+namespace trainmem {
+
+std::vector<std::string> not_counted(const Config& config) {
+  std::vector<std::string> sentences;
+  const Recipe& recipe = config.recipe;
+  const std::string& type = config.model.model_type;
+  const bool torch = recipe.framework != Framework::megatron;
+  sentences.emplace_back("What your own code allocates beside the model: data on the GPU, metrics, evaluation.");
+  sentences.emplace_back("Scratch of kernels other than flash attention's backward and cuBLAS's workspaces.");
+  if (torch && (type == "gptj" || type == "bloom" || type == "mpt") && recipe.attention != AttentionKernel::eager)
+    sentences.emplace_back("transformers has eager attention only for this model: that is what is counted.");
+  if (recipe.quantization != Quantization::none)
+    sentences.emplace_back("4-bit weights follow bitsandbytes' source; no recorded step stands behind them.");
+  if (torch && recipe.data_parallel == DataParallel::ddp && recipe.data_parallel_size > 1)
+    sentences.emplace_back("DDP's buckets are counted as one buffer: how they are split can move reserved memory.");
+  return sentences;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,62 @@
+// What tensor parallelism of DTensors (parallel/tensor.h) does not do yet.
+#include <string>
+
+#include "engine/blocks/transformers/llama_form.h"
+#include "engine/modelled/modelled.h"
+
+namespace trainmem {
+namespace {
+
+struct Missing {
+  const char* path;
+  const char* what;  ///< subject and verb of the sentence
+  const char* hint;
+  bool (*asked)(const Config&);
+};
+
+bool is_llama_block(const Model& model) {
+  const transformers::LlamaForm* form = transformers::llama_form(model);
+  return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_linears;
+}
+
+constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework megatron.";
+
+constexpr Missing all_missing[] = {
+    {"/model/model_type", "Tensor parallelism of this model type is", one_gpu,
+     [](const Config& c) { return !is_llama_block(c.model); }},
+    {"/model/tie_word_embeddings", "Tensor parallelism with tied embeddings is", one_gpu,
+     [](const Config& c) { return c.model.tie_word_embeddings; }},
+    {"/model/qk_norm", "Tensor parallelism with norms over all heads is", one_gpu,
+     [](const Config& c) { return c.model.qk_norm == QkNorm::full; }},
+    {"/model/sliding_window", "Tensor parallelism with sliding windows is", one_gpu,
+     [](const Config& c) { return c.model.sliding_window > 0; }},
+    {"/model/vocab_size", "A vocabulary that tensor_parallel does not divide is", one_gpu,
+     [](const Config& c) { return c.model.vocab_size % c.recipe.tensor_parallel != 0; }},
+    {"/recipe/framework", "DeepSpeed's tensor parallelism is", "Choose transformers, torchtitan or megatron.",
+     [](const Config& c) { return c.recipe.framework == Framework::deepspeed; }},
+    {"/recipe/data_parallel", "Tensor parallelism beside data parallelism other than FSDP2 is",
+     "Choose fsdp, version 2.",
+     [](const Config& c) {
+       return c.recipe.data_parallel_size > 1 &&
+              (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2);
+     }},
+    {"/recipe/attention", "Tensor parallelism with eager attention is", "Choose sdpa.",
+     [](const Config& c) { return c.recipe.attention == AttentionKernel::eager; }},
+    {"/recipe/lora/rank", "Tensor parallelism with LoRA is", one_gpu,
+     [](const Config& c) { return c.recipe.lora.rank > 0; }},
+    {"/recipe/loss", "This loss with tensor parallelism is", "Choose full or vocabulary_parallel.",
+     [](const Config& c) { return c.recipe.loss != Loss::full && c.recipe.loss != Loss::vocabulary_parallel; }},
+};
+
+}  // namespace
+
+void report_not_modelled_tensor(const Config& config, Issues& issues) {
+  if (config.recipe.tensor_parallel <= 1) return;
+  for (const Missing& missing : all_missing) {
+    if (!missing.asked(config)) continue;
+    issues.push_back(
+        {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
+  }
+}
+
+}  // namespace trainmem

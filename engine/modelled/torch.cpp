@@ -1,0 +1,95 @@
+// What the PyTorch step (blocks/transformers, blocks/torchtitan) does not do yet.
+#include <string>
+
+#include "engine/modelled/modelled.h"
+#include "engine/parallel/zero.h"
+
+namespace trainmem {
+namespace {
+
+struct Missing {
+  const char* path;
+  const char* what;  ///< subject and verb of the sentence
+  const char* hint;
+  bool (*asked)(const Recipe&);
+};
+
+bool is_mixed(const Recipe& r) { return r.precision == Precision::bf16_mixed || r.precision == Precision::fp16_mixed; }
+
+constexpr Missing all_missing[] = {
+    {"/recipe/precision", "ZeRO in another precision than DeepSpeed's own is", "Choose bf16_mixed, fp16_mixed or fp32.",
+     [](const Recipe& r) { return uses_zero(r) && r.precision != Precision::fp32 && !is_mixed(r); }},
+    {"/recipe/optimizer", "This optimizer under ZeRO is", "Choose adamw.",
+     [](const Recipe& r) {
+       return uses_zero(r) && (r.optimizer == Optimizer::muon || r.optimizer == Optimizer::galore);
+     }},
+    {"/recipe/optimizer_implementation", "A step inside backward under ZeRO is", "Choose fused or foreach.",
+     [](const Recipe& r) {
+       return uses_zero(r) && r.optimizer_implementation == OptimizerImplementation::in_backward;
+     }},
+    {"/recipe/hybrid_shard_size", "ZeRO within groups of GPUs is", "Set it to 0.",
+     [](const Recipe& r) { return uses_zero(r) && r.hybrid_shard_size > 0; }},
+    {"/recipe/recomputation_reentrant", "Re-entrant recomputation under ZeRO is", "Set it to false.",
+     [](const Recipe& r) {
+       return uses_zero(r) && r.recomputation == Recomputation::full && r.recomputation_reentrant &&
+              (r.data_parallel != DataParallel::zero3 || r.data_parallel_size == 1);
+     }},
+    {"/recipe/lora/rank", "LoRA under ZeRO is", "Choose ddp.",
+     [](const Recipe& r) { return uses_zero(r) && r.lora.rank > 0 && r.data_parallel_size == 1; }},
+    {"/recipe/precision", "16-bit weights with fp32 master weights outside Megatron and ZeRO are",
+     "Choose bf16, bf16_autocast, fsdp_bf16 with fsdp, or one of zero1, zero2 and zero3.",
+     [](const Recipe& r) { return is_mixed(r) && !uses_zero(r); }},
+    {"/recipe/precision", "FSDP's mixed precision without FSDP over several GPUs is", "Choose bf16_autocast or bf16.",
+     [](const Recipe& r) {
+       return r.precision == Precision::fsdp_bf16 &&
+              (r.data_parallel != DataParallel::fsdp || r.data_parallel_size == 1);
+     }},
+    {"/recipe/master_weights_dtype", "A format of master weights outside Megatron is", "Set it to auto.",
+     [](const Recipe& r) { return r.master_weights_dtype != DType::automatic; }},
+    {"/recipe/gradients_dtype", "A format of gradients other than the weights' is", "Set it to auto.",
+     [](const Recipe& r) { return r.gradients_dtype != DType::automatic; }},
+    {"/recipe/activations_dtype", "A format of activations other than the precision's is", "Set it to auto.",
+     [](const Recipe& r) { return r.activations_dtype != DType::automatic && r.data_parallel != DataParallel::fsdp; }},
+    {"/recipe/gradient_reduce_dtype", "A format of reduction without FSDP is", "Set it to auto.",
+     [](const Recipe& r) {
+       return r.gradient_reduce_dtype != DType::automatic && r.data_parallel != DataParallel::fsdp;
+     }},
+    {"/recipe/recomputation", "Recomputation of core attention alone outside Megatron is", "Choose none or full.",
+     [](const Recipe& r) { return r.recomputation == Recomputation::selective_attention; }},
+    {"/recipe/recomputation_layers", "Recomputation of some of the layers outside Megatron is", "Set it to 0.",
+     [](const Recipe& r) { return r.recomputation == Recomputation::full && r.recomputation_layers > 0; }},
+    {"/recipe/loss", "A vocabulary-parallel loss without tensor parallelism is", "Choose full, or set tensor_parallel.",
+     [](const Recipe& r) { return r.loss == Loss::vocabulary_parallel && r.tensor_parallel == 1; }},
+    {"/recipe/loss", "This loss under torchtitan is", "Choose full.",
+     [](const Recipe& r) {
+       return r.framework == Framework::torchtitan && r.loss != Loss::full && r.loss != Loss::vocabulary_parallel;
+     }},
+    {"/recipe/loss", "This loss under DeepSpeed's ZeRO is", "Choose full.",
+     [](const Recipe& r) { return uses_zero(r) && r.loss != Loss::full; }},
+    {"/recipe/loss", "This loss with sharded weights or tensor parallelism is", "Choose full or fused.",
+     [](const Recipe& r) {
+       const bool sharded = r.data_parallel != DataParallel::ddp && r.data_parallel_size > 1;
+       return (r.loss == Loss::fused_linear || r.loss == Loss::chunked) && (sharded || r.tensor_parallel > 1);
+     }},
+    {"/recipe/fused_norm", "A fused norm outside Megatron and torchtitan is", "Set it to false.",
+     [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan; }},
+    {"/recipe/fused_mlp", "A fused MLP outside Megatron is", "Set it to false.",
+     [](const Recipe& r) { return r.fused_mlp; }},
+    {"/recipe/fused_rope", "A fused rotary embedding outside Megatron is", "Set it to false.",
+     [](const Recipe& r) { return r.fused_rope; }},
+    {"/recipe/distributed_optimizer", "Megatron's distributed optimizer under another framework is",
+     "Choose framework megatron, or set it to false.", [](const Recipe& r) { return r.distributed_optimizer; }},
+};
+
+}  // namespace
+
+void report_not_modelled_torch(const Config& config, Issues& issues) {
+  for (const Missing& missing : all_missing) {
+    if (!missing.asked(config.recipe)) continue;
+    issues.push_back(
+        {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
+  }
+  report_not_modelled_tensor(config, issues);
+}
+
+}  // namespace trainmem

@@ -1,0 +1,126 @@
+// What each optimizer keeps between steps, and what its step allocates meanwhile, tensor by tensor.
+//
+// Facts are tables read from the optimizers' source: one line for each tensor that a statement of the step makes. A
+// line names a slot, as the statement names a Python variable: the new tensor exists before the old one goes, and what
+// a slot holds lives until it is assigned again or dropped. step_temporary_peak() walks a table over tensor sizes;
+// step.cpp walks it over tensors of a run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/config.h"
+#include "engine/parameters/parameters.h"
+#include "engine/tensor/tensor.h"
+
+namespace trainmem {
+
+/// Size of a state or temporary, given its parameter's shape.
+enum class Extent : std::uint8_t {
+  full,     ///< the parameter's shape
+  rows,     ///< without the last dimension: row factor of Adafactor
+  columns,  ///< without the last dimension but one: column factor
+  gram,     ///< min(m, n) squared: Muon
+  blocks,   ///< one for 256 elements: scales of 8-bit states
+  scalar,   ///< one element
+};
+
+enum class Format : std::uint8_t { state, parameter, gradient, float32, bfloat16, uint8 };
+
+/// Which tensors a line applies to.
+enum class Only : std::uint8_t {
+  all,
+  matrices,           ///< two or more dimensions
+  vectors,            ///< fewer
+  half_gradients,     ///< 16-bit gradients
+  half_parameters,    ///< 16-bit parameters
+  not_bf16_matrices,  ///< matrices whose gradient is not bf16
+  large,              ///< 4,096 elements or more
+  small,
+};
+
+struct StateLine {
+  const char* name;
+  Extent extent;
+  Format format;
+  Only only;
+  Rule rule;
+};
+
+inline constexpr int optimizer_slots = 8;
+
+enum class StepAction : std::uint8_t { make, drop, move };
+
+struct StepLine {
+  StepAction action;
+  std::int8_t slot;
+  std::int8_t from;  ///< move: the slot that is emptied
+  Extent extent;
+  Format format;
+  Only only;
+  Rule rule;
+};
+
+/// How tensors are taken through the lines.
+enum class StepOrder : std::uint8_t {
+  one_by_one,          ///< all lines for a tensor, then the next; slots keep what they hold
+  lists,               ///< each line for all tensors of a format at once
+  lists_by_dimension,  ///< the same, matrices and vectors apart
+};
+
+struct OptimizerFacts {
+  std::span<const StateLine> states{};
+  std::span<const StepLine> lines{};
+  StepOrder order = StepOrder::one_by_one;
+  Only members = Only::all;             ///< parameters that the optimizer takes; others only get gradients
+  Bytes shared_state_bytes = 0;         ///< once for all tensors
+  bool states_at_construction = false;  ///< otherwise in the first step
+  bool paged = false;                   ///< large states lie in managed memory, outside PyTorch's counters
+};
+
+/// False for optimizers whose step is not known here (GaLore).
+bool has_facts(Optimizer optimizer);
+
+/// The implementation that runs when `asked` is asked for: not every optimizer has every one.
+OptimizerImplementation implementation_of(Optimizer optimizer, OptimizerImplementation asked);
+
+OptimizerFacts optimizer_facts(Optimizer optimizer, OptimizerImplementation implementation);
+
+/// One parameter as its optimizer sees it: under sharding, the local shard.
+struct SteppedTensor {
+  std::array<std::int64_t, 3> shape{};
+  int rank = 0;
+  DType parameter = DType::float32;
+  DType gradient = DType::float32;
+  DType state = DType::float32;
+
+  std::int64_t elements() const;
+};
+
+std::vector<SteppedTensor> stepped_tensors(const ParameterTensors& tensors, DType parameter, DType gradient,
+                                           DType state);
+
+inline constexpr std::int64_t smallest_paged = 100000;  ///< elements; bitsandbytes get_state_buffer: 1e5
+
+bool applies(Only only, const SteppedTensor& tensor);
+DType dtype_of(Format format, const SteppedTensor& tensor);
+Bytes bytes_of(Extent extent, Format format, const SteppedTensor& tensor);
+
+/// Bytes of all states on the device; paged ones are counted apart.
+struct StateBytes {
+  Bytes resident = 0;
+  Bytes paged = 0;
+};
+StateBytes state_bytes(Optimizer optimizer, OptimizerImplementation implementation,
+                       const std::vector<SteppedTensor>& tensors);
+
+/// Most bytes that the step holds at once, beside parameters, gradients and states, once the states exist.
+Bytes step_temporary_peak(Optimizer optimizer, OptimizerImplementation implementation,
+                          const std::vector<SteppedTensor>& tensors);
+
+/// The same for torch.nn.utils.clip_grad_norm_ (foreach): one norm a tensor, their stack, the total.
+Bytes clipping_temporary_peak(const std::vector<SteppedTensor>& tensors);
+
+}  // namespace trainmem

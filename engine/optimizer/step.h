@@ -1,0 +1,28 @@
+// The optimizer in a training run: its states, its step with clipping before it, gradients set to none.
+#pragma once
+
+#include "engine/config.h"
+#include "engine/optimizer/walk.h"
+#include "engine/step.h"
+
+namespace trainmem {
+
+class OptimizerStep {
+ public:
+  /// Constructs the optimizer of the active run's parameters. One that steps inside backward hooks them.
+  OptimizerStep(const Recipe& recipe, const Formats& formats);
+  ~OptimizerStep();
+  OptimizerStep(const OptimizerStep&) = delete;
+  OptimizerStep& operator=(const OptimizerStep&) = delete;
+
+  void step();
+  void zero_grad();
+
+ private:
+  bool in_backward_;
+  bool clipping_;
+  int meshes_;
+  OptimizerWalk walk_;
+};
+
+}  // namespace trainmem

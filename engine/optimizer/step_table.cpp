@@ -1,0 +1,194 @@
+// What each optimizer's step allocates. Every line is one statement of the source it names, in its order.
+#include "engine/optimizer/tables.h"
+
+namespace trainmem {
+namespace {
+
+constexpr StepLine make(int slot, Extent extent, Format format, Only only, Rule rule) {
+  return {StepAction::make, static_cast<std::int8_t>(slot), -1, extent, format, only, rule};
+}
+constexpr StepLine drop(int slot, Only only = Only::all) {
+  return {StepAction::drop, static_cast<std::int8_t>(slot), -1, Extent::full, Format::state, only, {}};
+}
+constexpr StepLine move(int slot, int from, Only only = Only::all) {
+  return {StepAction::move,
+          static_cast<std::int8_t>(slot),
+          static_cast<std::int8_t>(from),
+          Extent::full,
+          Format::state,
+          only,
+          {}};
+}
+
+constexpr const char* adafactor_hf_source = "transformers src/transformers/optimization.py: Adafactor.step";
+
+constexpr const char* roots = "square roots of the second moments";
+constexpr StepLine adam_foreach[] = {
+    make(0, Extent::full, Format::state, Only::all,
+         {"_foreach_sqrt", roots, "pytorch torch/optim/adam.py: _multi_tensor_adam, exp_avg_sq_sqrt"}),
+};
+constexpr Rule adam_loop_root{"sqrt", roots, "pytorch torch/optim/adam.py: _single_tensor_adam, denom"};
+constexpr Rule adam_loop_quotient{"div", "denominator of the update; lives until the next one is made",
+                                  "pytorch torch/optim/adam.py: _single_tensor_adam, denom"};
+constexpr StepLine adam_loop[] = {
+    make(1, Extent::full, Format::state, Only::all, adam_loop_root),
+    make(0, Extent::full, Format::state, Only::all, adam_loop_quotient),
+    drop(1),
+};
+constexpr StepLine nadam_foreach[] = {
+    make(0, Extent::full, Format::state, Only::all,
+         {"_foreach_sqrt", roots, "pytorch torch/optim/nadam.py: _multi_tensor_nadam, exp_avg_sq_sqrt"}),
+};
+constexpr StepLine nadam_loop[] = {
+    make(1, Extent::full, Format::state, Only::all,
+         {"div", "second moment without its bias", "pytorch torch/optim/nadam.py: _single_tensor_nadam, denom"}),
+    make(0, Extent::full, Format::state, Only::all,
+         {"sqrt", roots, "pytorch torch/optim/nadam.py: _single_tensor_nadam, denom"}),
+    drop(1),
+};
+constexpr StepLine adagrad_foreach[] = {
+    make(0, Extent::full, Format::state, Only::all,
+         {"_foreach_sqrt", "square roots of the sums", "pytorch torch/optim/adagrad.py: _multi_tensor_adagrad, std"}),
+    make(1, Extent::full, Format::gradient, Only::all,
+         {"_foreach_mul", "gradients times the learning rate",
+          "pytorch torch/optim/adagrad.py: _multi_tensor_adagrad, numerator"}),
+};
+constexpr StepLine adagrad_loop[] = {
+    make(0, Extent::full, Format::state, Only::all,
+         {"sqrt", "square root of the sum", "pytorch torch/optim/adagrad.py: _single_tensor_adagrad, std"}),
+};
+constexpr StepLine rmsprop_foreach[] = {
+    make(0, Extent::full, Format::state, Only::all,
+         {"_foreach_sqrt", "square roots of the means", "pytorch torch/optim/rmsprop.py: _multi_tensor_rmsprop, avg"}),
+};
+constexpr StepLine rmsprop_loop[] = {
+    make(0, Extent::full, Format::state, Only::all,
+         {"sqrt", "square root of the mean", "pytorch torch/optim/rmsprop.py: _single_tensor_rmsprop, avg"}),
+};
+constexpr const char* lion_source = "lucidrains/lion-pytorch lion_pytorch/lion_pytorch.py: update_fn";
+constexpr StepLine lion_loop[] = {
+    make(0, Extent::full, Format::state, Only::all, {"clone", "copy of the first moment", lion_source}),
+    make(1, Extent::full, Format::state, Only::all, {"add", "the copy and the gradient", lion_source}),
+    drop(0),
+    drop(1),
+};
+
+// torch.optim.Adafactor. Slots: 0 update, 1 variance estimate, 2 means and norms, 3 squared gradient.
+constexpr const char* adafactor_list_source = "pytorch torch/optim/_adafactor.py: _multi_tensor_adafactor";
+constexpr Rule row_means{"linalg_vector_norm", "means of squares by rows", adafactor_list_source};
+constexpr Rule column_means{"linalg_vector_norm", "means of squares by columns", adafactor_list_source};
+constexpr Rule variance_estimate{"mm", "row factor times column factor: the second moment, and the update in place",
+                                 adafactor_list_source};
+constexpr StepLine adafactor_foreach[] = {
+    make(2, Extent::rows, Format::gradient, Only::matrices, row_means),
+    drop(2),
+    make(2, Extent::columns, Format::gradient, Only::matrices, column_means),
+    drop(2),
+    make(1, Extent::full, Format::gradient, Only::matrices, variance_estimate),
+    make(2, Extent::scalar, Format::gradient, Only::matrices,
+         {"mean", "mean of the row factor", adafactor_list_source}),
+    drop(2),
+    make(3, Extent::full, Format::gradient, Only::vectors,
+         {"_foreach_mul", "squared gradients", adafactor_list_source}),
+    drop(3),
+    make(1, Extent::full, Format::gradient, Only::vectors,
+         {"clone", "copy of the second moment, and the update in place", adafactor_list_source}),
+    move(0, 1),
+};
+constexpr StepLine adafactor_loop[] = {
+    make(4, Extent::rows, Format::gradient, Only::matrices, row_means),
+    make(5, Extent::columns, Format::gradient, Only::matrices, column_means),
+    make(1, Extent::full, Format::gradient, Only::matrices, variance_estimate),
+    make(2, Extent::scalar, Format::gradient, Only::matrices,
+         {"mean", "mean of the row factor", adafactor_list_source}),
+    drop(2),
+    make(3, Extent::full, Format::gradient, Only::vectors, {"mul", "squared gradient", adafactor_list_source}),
+    make(1, Extent::full, Format::gradient, Only::vectors,
+         {"clone", "copy of the second moment, and the update in place", adafactor_list_source}),
+    move(0, 1),
+};
+
+// transformers' Adafactor. Slots: 0 gradient, 1 parameter, 2 learning rate, 3 update, 4 and 5 of the expression,
+// 6 and 7 the two factors.
+constexpr Rule squares{"pow", "squared gradient", adafactor_hf_source};
+constexpr Rule means{"mean", "mean of squares", adafactor_hf_source};
+constexpr StepLine adafactor_hf_loop[] = {
+    make(0, Extent::full, Format::float32, Only::half_gradients,
+         {"_to_copy", "fp32 copy of the gradient", adafactor_hf_source}),
+    make(1, Extent::full, Format::float32, Only::half_parameters,
+         {"_to_copy", "fp32 copy of the parameter", adafactor_hf_source}),
+    make(4, Extent::scalar, Format::float32, Only::all, {"norm", "size of the parameter", adafactor_hf_source}),
+    make(5, Extent::scalar, Format::float32, Only::all, {"div", "its root mean square", adafactor_hf_source}),
+    drop(4),
+    drop(5),
+    make(2, Extent::scalar, Format::float32, Only::all, {"mul", "learning rate of this tensor", adafactor_hf_source}),
+    make(4, Extent::full, Format::float32, Only::all, squares),
+    make(3, Extent::full, Format::float32, Only::all, {"add", "squared gradient plus epsilon", adafactor_hf_source}),
+    drop(4),
+    make(4, Extent::rows, Format::float32, Only::matrices, means),
+    drop(4),
+    make(4, Extent::columns, Format::float32, Only::matrices, means),
+    drop(4),
+    make(4, Extent::scalar, Format::float32, Only::matrices, means),
+    make(6, Extent::rows, Format::float32, Only::matrices, {"div", "row factor over its mean", adafactor_hf_source}),
+    drop(4),
+    make(7, Extent::columns, Format::float32, Only::matrices, {"rsqrt", "column factor", adafactor_hf_source}),
+    make(3, Extent::full, Format::float32, Only::matrices, {"mul", "the update", adafactor_hf_source}),
+    drop(6),
+    drop(7),
+    make(3, Extent::full, Format::float32, Only::vectors, {"rsqrt", "the update", adafactor_hf_source}),
+    make(4, Extent::full, Format::float32, Only::all, {"neg", "the update with its sign turned", adafactor_hf_source}),
+    drop(4),
+};
+
+// torch.optim.Muon. Slots: 0 update, 1 orthogonalised update, 2 and 3 Gram matrices. Iterations three to five hold
+// what the second holds.
+constexpr const char* newton_source = "pytorch torch/optim/_muon.py: _zeropower_via_newtonschulz";
+constexpr Rule gram_matrix{"mm", "Gram matrix of the update", newton_source};
+constexpr Rule gram_update{"addmm", "polynomial of the Gram matrix", newton_source};
+constexpr Rule next_iterate{"addmm", "next iterate of the orthogonalisation", newton_source};
+constexpr StepLine muon_loop[] = {
+    make(0, Extent::full, Format::gradient, Only::matrices,
+         {"lerp", "gradient moved towards its mean (Nesterov)", "pytorch torch/optim/_muon.py: _single_tensor_muon"}),
+    make(1, Extent::full, Format::bfloat16, Only::not_bf16_matrices,
+         {"_to_copy", "bf16 copy of the update", newton_source}),
+    make(2, Extent::gram, Format::bfloat16, Only::matrices, gram_matrix),
+    make(3, Extent::gram, Format::bfloat16, Only::matrices, gram_update),
+    make(1, Extent::full, Format::bfloat16, Only::matrices, next_iterate),
+    make(2, Extent::gram, Format::bfloat16, Only::matrices, gram_matrix),
+    make(3, Extent::gram, Format::bfloat16, Only::matrices, gram_update),
+    make(1, Extent::full, Format::bfloat16, Only::matrices, next_iterate),
+    drop(2),
+    drop(3),
+    move(0, 1, Only::matrices),
+};
+
+}  // namespace
+
+std::span<const StepLine> step_table(Optimizer optimizer, OptimizerImplementation how) {
+  using Lines = std::span<const StepLine>;
+  const bool loop = how == OptimizerImplementation::for_loop;
+  switch (optimizer) {
+    case Optimizer::adamw:
+    case Optimizer::adamw_amsgrad:
+      return how == OptimizerImplementation::fused ? Lines() : loop ? Lines(adam_loop) : adam_foreach;
+    case Optimizer::nadam: return loop ? Lines(nadam_loop) : nadam_foreach;
+    case Optimizer::adagrad: return loop ? Lines(adagrad_loop) : adagrad_foreach;
+    case Optimizer::rmsprop: return loop ? Lines(rmsprop_loop) : rmsprop_foreach;
+    case Optimizer::adafactor: return loop ? Lines(adafactor_loop) : adafactor_foreach;
+    case Optimizer::adafactor_hf: return adafactor_hf_loop;
+    case Optimizer::lion: return lion_loop;
+    case Optimizer::muon: return muon_loop;
+    case Optimizer::sgd:           // in place, without weight decay
+    case Optimizer::sgd_momentum:  // in place
+    case Optimizer::adamw_8bit:    // bitsandbytes dequantises in registers
+    case Optimizer::adamw_paged:
+    case Optimizer::adamw_paged_8bit:
+    case Optimizer::lion_8bit:
+    case Optimizer::galore:
+    case Optimizer::none: return {};
+  }
+  return {};
+}
+
+}  // namespace trainmem

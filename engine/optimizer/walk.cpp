@@ -1,0 +1,248 @@
+#include "engine/optimizer/walk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trainmem {
+namespace {
+
+Shape shape_of(Extent extent, const Shape& shape) {
+  const int rank = shape.rank();
+  const auto without = [&](int dimension) {
+    Shape rest;
+    for (int i = 0; i < rank; ++i) {
+      if (i != dimension) rest.append(shape[i]);
+    }
+    return rest;
+  };
+  switch (extent) {
+    case Extent::full: return shape;
+    case Extent::rows: return without(rank - 1);
+    case Extent::columns: return without(rank - 2);
+    case Extent::gram: {
+      const Size shorter = shape[-1] + shape[-2] - maximum(shape[-1], shape[-2]);
+      return {shorter, shorter};
+    }
+    case Extent::blocks: return {ceil_divide(shape.elements(), 256)};
+    case Extent::scalar: return {};
+  }
+  return shape;
+}
+
+constexpr Rule code_book_rule{"qmap", "the 256 values that 8-bit codes stand for",
+                              "bitsandbytes optim/optimizer.py: fill_qmap"};
+constexpr const char* clip_source = "pytorch torch/nn/utils/clip_grad.py: _get_total_norm";
+constexpr Rule norm_rule{"linalg_vector_norm", "norm of a gradient", clip_source};
+constexpr Rule stack_rule{"stack", "norms of all gradients", clip_source};
+constexpr Rule power_rule{"pow", "", clip_source};
+constexpr Rule all_reduce_rule{"all-reduce", "", clip_source};
+constexpr Rule coefficient_rule{"clipping coefficient", "",
+                                "pytorch torch/nn/utils/clip_grad.py: _clip_grads_with_norm_"};
+
+template <class T>
+T& at(std::array<T, optimizer_slots>& slots, int slot) {
+  return slots[static_cast<std::size_t>(slot)];
+}
+
+void drop(std::vector<Tensor>& list) {
+  if (list.empty()) return;
+  for_each_parameter([&](std::size_t i, const Tensor&) { list[i].reset(); });
+  list.clear();
+}
+
+}  // namespace
+
+OptimizerWalk::OptimizerWalk(Optimizer optimizer, OptimizerImplementation implementation, DType state)
+    : facts_(optimizer_facts(optimizer, implementation)), state_(state) {}
+
+SteppedTensor OptimizerWalk::stepped(const Tensor& parameter) const {
+  SteppedTensor tensor;
+  tensor.rank = parameter.rank() < 3 ? parameter.rank() : 3;
+  for (int i = 0; i < tensor.rank; ++i) tensor.shape[static_cast<std::size_t>(i)] = parameter.size(i).value();
+  tensor.parameter = parameter.dtype();
+  tensor.gradient = parameter->grad.defined() ? parameter->grad.dtype() : parameter.dtype();
+  tensor.state = state_ == DType::automatic ? parameter.dtype() : state_;
+  return tensor;
+}
+
+void OptimizerWalk::make_states() {
+  if (made_) return;
+  made_ = true;
+  const Set<Component> component(active_run().component, Component::optimizer_states);
+  make_shared_states();
+  for_each_parameter([&](std::size_t, const Tensor& parameter) { make_states_of(parameter); });
+}
+
+void OptimizerWalk::make_shared_states() {
+  if (facts_.shared_state_bytes == 0) return;
+  const Size values = facts_.shared_state_bytes / element_bytes(DType::float32);
+  states_.push_back(allocate({values}, DType::float32, {&code_book_rule, "code books"}));
+  note_kept(states_.back(), code_book_rule);
+}
+
+bool OptimizerWalk::is_stepped(const Tensor& parameter) const {
+  return parameter->grad.defined() || (facts_.states_at_construction && parameter.requires_grad());
+}
+
+void OptimizerWalk::make_states_of(const Tensor& parameter) {
+  if (!is_stepped(parameter)) return;
+  const SteppedTensor tensor = stepped(parameter);
+  for (const StateLine& line : facts_.states) {
+    if (!applies(line.only, tensor)) continue;
+    const Shape shape = shape_of(line.extent, parameter.shape());
+    const DType dtype = dtype_of(line.format, tensor);
+    const bool paged = facts_.paged && line.extent == Extent::full && tensor.elements() >= smallest_paged;
+    states_.push_back(paged ? allocate_nothing(shape, dtype) : allocate(shape, dtype, {&line.rule, line.name}));
+    if (!paged) note_kept(states_.back(), line.rule);
+  }
+}
+
+void OptimizerWalk::walk(const Tensor& parameter, Variables& variables) const {
+  const SteppedTensor tensor = stepped(parameter);
+  for (const StepLine& line : facts_.lines) {
+    if (!applies(line.only, tensor)) continue;
+    Tensor& variable = at(variables, line.slot);
+    if (line.action == StepAction::make) {
+      variable = allocate(shape_of(line.extent, parameter.shape()), dtype_of(line.format, tensor), {&line.rule});
+    } else if (line.action == StepAction::drop) {
+      variable.reset();
+    } else {
+      variable = std::exchange(at(variables, line.from), Tensor());
+    }
+  }
+}
+
+void OptimizerWalk::walk_lists(const std::vector<bool>& group, std::array<List, optimizer_slots>& lists) const {
+  const std::vector<Tensor>& parameters = active_run().parameters;
+  for (const StepLine& line : facts_.lines) {
+    const auto concerned = [&](std::size_t i) { return group[i] && applies(line.only, stepped(parameters[i])); };
+    bool any = false;
+    for (std::size_t i = 0; i < parameters.size() && !any; ++i) any = concerned(i);
+    if (!any) continue;
+    List& list = at(lists, line.slot);
+    List fresh;
+    if (line.action == StepAction::make) {
+      fresh.resize(parameters.size());
+      for_each_parameter([&](std::size_t i, const Tensor& parameter) {
+        if (!concerned(i)) return;
+        const DType dtype = dtype_of(line.format, stepped(parameter));
+        fresh[i] = allocate(shape_of(line.extent, parameter.shape()), dtype, {&line.rule});
+      });
+    } else if (line.action == StepAction::move) {
+      fresh = std::exchange(at(lists, line.from), List());
+    }
+    drop(list);
+    list = std::move(fresh);
+  }
+}
+
+void OptimizerWalk::step() {
+  make_states();
+  const std::vector<Tensor>& parameters = active_run().parameters;
+  if (facts_.order == StepOrder::one_by_one) {
+    Variables variables;
+    const auto let_go = [&] {
+      for (Tensor& variable : variables) variable.reset();
+    };
+    for_each_parameter(
+        [&](std::size_t, const Tensor& parameter) {
+          if (parameter->grad.defined()) walk(parameter, variables);
+        },
+        let_go);
+    return;
+  }
+  const std::vector<std::int32_t>& groups = active_run().parameter_groups;
+  const std::int32_t last = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end());
+  for (std::int32_t group = 0; group <= last; ++group) {
+    std::vector<bool> done(parameters.size());
+    for (std::size_t i = 0; i < groups.size(); ++i) done[i] = groups[i] != group;
+    step_lists(std::move(done));
+  }
+}
+
+void OptimizerWalk::step_lists(std::vector<bool> done) {
+  const std::vector<Tensor>& parameters = active_run().parameters;
+  std::array<List, optimizer_slots> lists;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (done[i] || !parameters[i]->grad.defined()) continue;
+    const SteppedTensor first = stepped(parameters[i]);
+    std::vector<bool> group(parameters.size());
+    for (std::size_t j = i; j < parameters.size(); ++j) {
+      if (done[j] || !parameters[j]->grad.defined()) continue;
+      const SteppedTensor other = stepped(parameters[j]);
+      const bool format = other.parameter == first.parameter && other.gradient == first.gradient;
+      const bool dimension = facts_.order == StepOrder::lists || (other.rank >= 2) == (first.rank >= 2);
+      if (format && dimension) group[j] = done[j] = true;
+    }
+    walk_lists(group, lists);
+  }
+  for (List& list : lists) drop(list);
+}
+
+void OptimizerWalk::step_alone(const Tensor& parameter) {
+  if (!parameter->grad.defined()) return;
+  const TensorBody* body = parameter.get();
+  if (!made_ && std::find(stepped_alone_.begin(), stepped_alone_.end(), body) == stepped_alone_.end()) {
+    stepped_alone_.push_back(body);
+    const Set<Component> component(active_run().component, Component::optimizer_states);
+    make_shared_states();  // each parameter has an optimizer of its own
+    make_states_of(parameter);
+  }
+  Variables variables;
+  walk(parameter, variables);
+}
+
+void OptimizerWalk::zero_grad() const {
+  for_each_parameter([&](std::size_t, const Tensor& parameter) {
+    if (parameter->grad.defined() && applies(facts_.members, stepped(parameter))) parameter->grad.reset();
+  });
+}
+
+namespace {
+
+/// Norms of DTensors are summed over the GPUs as powers. torch/distributed/tensor/_ops/_math_ops.py: NormReduction.
+Tensor summed_over_gpus(const Tensor& stack) {
+  const Tensor powers = allocate(stack.shape(), stack.dtype(), {&power_rule});
+  const Tensor summed = allocate(stack.shape(), stack.dtype(), {&all_reduce_rule});
+  return allocate(stack.shape(), stack.dtype(), {&power_rule});
+}
+
+/// What the gradients are multiplied with: max_norm / (total + 1e-6), at most 1.
+Tensor clipping_coefficient(const Tensor& total) {
+  const auto number = [&] { return allocate({}, total.dtype(), {&coefficient_rule}); };
+  Tensor coefficient;
+  {
+    const Tensor sum = number();
+    const Tensor reciprocal = number();
+    coefficient = number();
+  }
+  return number();
+}
+
+}  // namespace
+
+void clip_gradient_norm(int meshes) {
+  const std::vector<Tensor>& parameters = active_run().parameters;
+  std::vector<Tensor> norms(parameters.size());
+  Size count = 0;
+  DType dtype = DType::float32;
+  for_each_parameter([&](std::size_t i, const Tensor& parameter) {
+    if (!parameter->grad.defined()) return;
+    dtype = parameter->grad.dtype();
+    norms[i] = allocate({}, dtype, {&norm_rule});
+    const auto times = active_run().layer_times.find(active_run().parameter_layers[i]);
+    count = count + (times == active_run().layer_times.end() ? Size(1) : times->second);
+  });
+  if (count.value() == 0) return;
+  Tensor total;
+  {
+    const Tensor stack = allocate({count}, dtype, {&stack_rule});
+    Tensor whole = stack;
+    for (int i = 0; i < meshes; ++i) whole = summed_over_gpus(whole);
+    total = allocate({}, dtype, {&norm_rule});
+  }
+  drop(norms);
+  const Tensor coefficient = clipping_coefficient(total);
+}
+
+}  // namespace trainmem

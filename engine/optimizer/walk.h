@@ -1,0 +1,77 @@
+// The tables of facts.h, walked over the tensors of a run: states, temporaries and norms on the tape.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "engine/config.h"
+#include "engine/optimizer/facts.h"
+#include "engine/tensor/run.h"
+#include "engine/tensor/tensor.h"
+
+namespace trainmem {
+
+/// Calls act(index, parameter) for every parameter of the active run and end() after each layer; equal layers are
+/// marked as repeated.
+template <class Act, class End>
+void for_each_parameter(Act act, End end) {
+  Run& run = active_run();
+  std::size_t i = 0;
+  while (i < run.parameters.size()) {
+    const std::int32_t layer = run.parameter_layers[i];
+    const auto found = run.layer_times.find(layer);
+    const Repeat repeat(found == run.layer_times.end() ? Size(1) : found->second);
+    const Layer scope(layer);
+    for (; i < run.parameters.size() && run.parameter_layers[i] == layer; ++i) act(i, run.parameters[i]);
+    end();
+  }
+}
+
+template <class Act>
+void for_each_parameter(Act act) {
+  for_each_parameter(act, [] {});
+}
+
+/// The optimizer of the active run's parameters. Only parameters that have a gradient are stepped.
+class OptimizerWalk {
+ public:
+  /// state: the format of states that follow their parameter; automatic: the parameter's.
+  OptimizerWalk(Optimizer optimizer, OptimizerImplementation implementation, DType state = DType::automatic);
+
+  /// Allocates the states; the first step does it if nobody has. Paged states take no memory of this device.
+  void make_states();
+  bool has_states() const { return made_; }
+
+  /// The step's temporaries, in the order of the source. A loop's variables are let go of at the end of each layer,
+  /// so that equal layers are equal stretches of tape.
+  void step();
+  /// The step of one parameter alone, as a hook in backward does it; the first time makes its states.
+  void step_alone(const Tensor& parameter);
+  /// Sets the gradients of the optimizer's parameters to none.
+  void zero_grad() const;
+
+ private:
+  using List = std::vector<Tensor>;  ///< one for each parameter of the run; undefined: none
+  using Variables = std::array<Tensor, optimizer_slots>;
+
+  SteppedTensor stepped(const Tensor& parameter) const;
+  bool is_stepped(const Tensor& parameter) const;
+  void make_shared_states();
+  void make_states_of(const Tensor& parameter);
+  void walk(const Tensor& parameter, Variables& variables) const;
+  /// Steps the parameters that are not `done`, format by format.
+  void step_lists(std::vector<bool> done);
+  void walk_lists(const std::vector<bool>& group, std::array<List, optimizer_slots>& lists) const;
+
+  OptimizerFacts facts_;
+  DType state_;
+  bool made_ = false;
+  std::vector<Tensor> states_;
+  std::vector<const TensorBody*> stepped_alone_;
+};
+
+/// torch.nn.utils.clip_grad_norm_ (foreach) over the active run's gradients. `meshes`: ways in which they are sharded
+/// as DTensors, over each of which the norms are summed.
+void clip_gradient_norm(int meshes = 0);
+
+}  // namespace trainmem

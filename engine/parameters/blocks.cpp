@@ -1,0 +1,233 @@
+// The parameter tensors of one layer: attention of every kind, MLP, routed experts, norms.
+#include "engine/parameters/builder.h"
+
+namespace trainmem {
+namespace {
+
+using Kind = ParameterKind;
+
+constexpr ParameterSplit column = ParameterSplit::column;
+constexpr ParameterSplit row = ParameterSplit::row;
+constexpr ParameterSplit replicated = ParameterSplit::replicated;
+
+void output_projection(ParameterBuilder& b, std::int64_t inputs) {
+  b.linear("layers.*.attention.output.weight",
+           b.model.attention_output_bias ? "layers.*.attention.output.bias" : nullptr, Kind::attention,
+           b.model.hidden_size, inputs, row);
+}
+
+/// Lightning attention of MiniMax-01: norm, fused projection, output, output gate.
+void linear_attention(ParameterBuilder& b) {
+  const std::int64_t h = b.model.hidden_size;
+  const std::int64_t width = b.model.num_attention_heads * b.model.head_dim;
+  b.vector("layers.*.attention.norm.weight", Kind::norm, width);
+  b.linear("layers.*.attention.query_key_value.weight", nullptr, Kind::attention, 3 * width, h, column);
+  b.linear("layers.*.attention.output.weight", nullptr, Kind::attention, h, width, row);
+  b.linear("layers.*.attention.output_gate.weight", nullptr, Kind::attention, width, h, column);
+}
+
+/// Multi-head latent attention. The down projections and their norms are whole on every tensor-parallel GPU.
+void latent_attention(ParameterBuilder& b) {
+  const Model& m = b.model;
+  const LatentAttention& l = m.latent_attention;
+  const std::int64_t heads = m.num_attention_heads;
+  const std::int64_t query = heads * (l.qk_nope_head_dim + l.qk_rope_head_dim);
+  if (l.q_lora_rank > 0) {
+    b.linear("layers.*.attention.query_down.weight", nullptr, Kind::attention, l.q_lora_rank, m.hidden_size,
+             replicated);
+    b.vector("layers.*.attention.query_down_norm.weight", Kind::norm, l.q_lora_rank);
+    b.linear("layers.*.attention.query_up.weight", nullptr, Kind::attention, query, l.q_lora_rank, column);
+  } else {
+    b.linear("layers.*.attention.query.weight", nullptr, Kind::attention, query, m.hidden_size, column);
+  }
+  b.linear("layers.*.attention.key_value_down.weight", nullptr, Kind::attention, l.kv_lora_rank + l.qk_rope_head_dim,
+           m.hidden_size, replicated);
+  b.vector("layers.*.attention.key_value_down_norm.weight", Kind::norm, l.kv_lora_rank);
+  b.linear("layers.*.attention.key_value_up.weight", nullptr, Kind::attention,
+           heads * (l.qk_nope_head_dim + l.v_head_dim), l.kv_lora_rank, column);
+  output_projection(b, heads * l.v_head_dim);
+}
+
+void query_key_value(ParameterBuilder& b) {
+  const Model& m = b.model;
+  const bool bias = m.attention_bias;
+  const std::int64_t query = m.num_attention_heads * m.head_dim;
+  const std::int64_t key = m.num_key_value_heads * m.head_dim;
+  const auto q = [&] {
+    b.linear("layers.*.attention.query.weight", bias ? "layers.*.attention.query.bias" : nullptr, Kind::attention,
+             query, m.hidden_size, column);
+  };
+  if (b.layout.fused_query_key_value) {
+    b.linear("layers.*.attention.query_key_value.weight", bias ? "layers.*.attention.query_key_value.bias" : nullptr,
+             Kind::attention, query + 2 * key, m.hidden_size, column);
+    return;
+  }
+  if (!b.layout.query_last) q();
+  b.linear("layers.*.attention.key.weight", bias ? "layers.*.attention.key.bias" : nullptr, Kind::attention, key,
+           m.hidden_size, column);
+  b.linear("layers.*.attention.value.weight", bias ? "layers.*.attention.value.bias" : nullptr, Kind::attention, key,
+           m.hidden_size, column);
+  if (b.layout.query_last) q();
+}
+
+/// One weight for a head (Qwen3, Gemma 3), or for every channel of all heads (OLMo 2, Command R+).
+void query_key_norms(ParameterBuilder& b) {
+  const Model& m = b.model;
+  if (m.qk_norm == QkNorm::none) return;
+  const bool full = m.qk_norm == QkNorm::full;
+  ParameterTensor& q = b.vector("layers.*.attention.query_norm.weight", Kind::norm,
+                                full ? m.num_attention_heads * m.head_dim : m.head_dim);
+  if (full) q.split = column, q.split_dimension = 0;
+  ParameterTensor& k = b.vector("layers.*.attention.key_norm.weight", Kind::norm,
+                                full ? m.num_key_value_heads * m.head_dim : m.head_dim);
+  if (full) k.split = column, k.split_dimension = 0;
+}
+
+void attention(ParameterBuilder& b, bool linear) {
+  const Model& m = b.model;
+  if (linear) return linear_attention(b);
+  if (m.latent_attention.kv_lora_rank > 0) return latent_attention(b);
+  if (m.attention_sinks) {
+    ParameterTensor& sinks = b.vector("layers.*.attention.sinks", Kind::attention, m.num_attention_heads);
+    sinks.split = column, sinks.split_dimension = 0;
+  }
+  const std::int64_t width = m.num_attention_heads * m.head_dim;
+  if (b.layout.output_first) output_projection(b, width);
+  query_key_value(b);
+  if (!b.layout.output_first) output_projection(b, width);
+  query_key_norms(b);
+}
+
+struct MlpNames {
+  const char *gate, *up, *down, *gate_up;
+};
+constexpr MlpNames dense_names = {"layers.*.mlp.gate.weight", "layers.*.mlp.up.weight", "layers.*.mlp.down.weight",
+                                  "layers.*.mlp.gate_up.weight"};
+constexpr MlpNames shared_names = {"layers.*.shared_expert.gate.weight", "layers.*.shared_expert.up.weight",
+                                   "layers.*.shared_expert.down.weight", "layers.*.shared_expert.gate_up.weight"};
+
+void mlp(ParameterBuilder& b, const MlpNames& names, std::int64_t width, bool bias) {
+  const Model& m = b.model;
+  if (m.gated_mlp && b.layout.fused_gate_up) {
+    b.linear(names.gate_up, bias ? "layers.*.mlp.gate_up.bias" : nullptr, Kind::mlp, 2 * width, m.hidden_size, column);
+  } else {
+    if (m.gated_mlp) {
+      b.linear(names.gate, bias ? "layers.*.mlp.gate.bias" : nullptr, Kind::mlp, width, m.hidden_size, column);
+    }
+    b.linear(names.up, bias ? "layers.*.mlp.up.bias" : nullptr, Kind::mlp, width, m.hidden_size, column);
+  }
+  b.linear(names.down, bias ? "layers.*.mlp.down.bias" : nullptr, Kind::mlp, m.hidden_size, width, row);
+}
+
+void router(ParameterBuilder& b) {
+  const Experts& e = b.model.experts;
+  b.linear("layers.*.router.weight", nullptr, Kind::router, e.num_experts, b.model.hidden_size, replicated);
+  if (!e.router_bias) return;
+  // gpt-oss learns its router's bias; elsewhere it is the correction that balances the load without a gradient.
+  ParameterTensor& bias = b.vector("layers.*.router.bias", Kind::router, e.num_experts);
+  bias.trainable = b.model.model_type == "gpt_oss";
+}
+
+/// All routed experts of a layer in stacks: (experts, outputs, inputs), or turned where the class has them so.
+void routed_experts(ParameterBuilder& b) {
+  const Model& m = b.model;
+  const Experts& e = m.experts;
+  const std::int64_t width = e.moe_intermediate_size;
+  const std::int64_t up = m.gated_mlp ? 2 * width : width;
+  const auto split = [](ParameterTensor& tensor, ParameterSplit how, int dimension) {
+    tensor.split = how;
+    tensor.split_dimension = static_cast<std::int8_t>(dimension);
+  };
+  if (b.layout.flat_experts) {  // DBRX: w1, v1, w2, each (experts * width, hidden)
+    for (const char* name :
+         {"layers.*.experts.gate.weight", "layers.*.experts.up.weight", "layers.*.experts.down.weight"}) {
+      ParameterTensor& tensor = b.matrix(name, Kind::expert, e.num_experts * width, m.hidden_size);
+      tensor.routed_expert = true;
+    }
+    return;
+  }
+  const bool turned = b.layout.turned_experts;
+  split(b.stack("layers.*.experts.gate_up.weight", e.num_experts, turned ? m.hidden_size : up,
+                turned ? up : m.hidden_size),
+        column, turned ? 2 : 1);
+  if (e.expert_bias) {
+    ParameterTensor& bias = b.matrix("layers.*.experts.gate_up.bias", Kind::expert, e.num_experts, up);
+    bias.routed_expert = true;
+    split(bias, column, 1);
+  }
+  split(b.stack("layers.*.experts.down.weight", e.num_experts, turned ? width : m.hidden_size,
+                turned ? m.hidden_size : width),
+        row, turned ? 1 : 2);
+  if (e.expert_bias) {
+    b.matrix("layers.*.experts.down.bias", Kind::expert, e.num_experts, m.hidden_size).routed_expert = true;
+  }
+}
+
+void experts(ParameterBuilder& b) {
+  const Experts& e = b.model.experts;
+  if (!b.layout.router_after_experts) router(b);
+  routed_experts(b);
+  if (b.layout.router_after_experts) router(b);
+  if (e.n_shared_experts > 0) {
+    const std::int64_t width =
+        e.shared_expert_intermediate_size > 0 ? e.shared_expert_intermediate_size : e.moe_intermediate_size;
+    mlp(b, shared_names, e.n_shared_experts * width, false);
+  }
+  if (e.shared_expert_gate) {
+    b.linear("layers.*.shared_expert_gate.weight", nullptr, Kind::router, 1, b.model.hidden_size, replicated);
+  }
+}
+
+void attention_norm(ParameterBuilder& b) { b.norm("layers.*.attention_norm.weight", "layers.*.attention_norm.bias"); }
+void mlp_norm(ParameterBuilder& b) {
+  if (b.model.norms_per_layer >= 2) b.norm("layers.*.mlp_norm.weight", "layers.*.mlp_norm.bias");
+}
+
+/// Norms registered after attention and MLP, as in Llama; Gemma 2 has one before and one after each.
+void trailing_norms(ParameterBuilder& b) {
+  const auto attention_output = [&] {
+    b.norm("layers.*.attention_output_norm.weight", "layers.*.attention_output_norm.bias");
+  };
+  const auto mlp_output = [&] { b.norm("layers.*.mlp_output_norm.weight", "layers.*.mlp_output_norm.bias"); };
+  if (b.layout.norms_on_outputs) {
+    attention_output();
+    mlp_output();
+  } else {
+    attention_norm(b);
+    if (b.model.norms_per_layer == 4) attention_output();
+    mlp_norm(b);
+    if (b.model.norms_per_layer == 4) mlp_output();
+  }
+}
+
+}  // namespace
+
+void append_layer(ParameterBuilder& b, LayerKind kind) {
+  const auto feed_forward = [&] {
+    if (kind.experts) return experts(b);
+    mlp(b, dense_names, b.model.intermediate_size, b.model.mlp_bias);
+  };
+  switch (b.layout.norms) {
+    case NormRegistration::after:
+      attention(b, kind.linear_attention);
+      feed_forward();
+      return trailing_norms(b);
+    case NormRegistration::before_each:
+      attention_norm(b);
+      attention(b, kind.linear_attention);
+      mlp_norm(b);
+      return feed_forward();
+    case NormRegistration::first:
+      attention_norm(b);
+      mlp_norm(b);
+      attention(b, kind.linear_attention);
+      return feed_forward();
+    case NormRegistration::after_each:
+      attention(b, kind.linear_attention);
+      attention_norm(b);
+      feed_forward();
+      return mlp_norm(b);
+  }
+}
+
+}  // namespace trainmem

@@ -1,0 +1,29 @@
+// Source of every line: transformers src/transformers/models/<model_type>/modeling_<model_type>.py.
+// megatron-gpt: Megatron-LM megatron/core/models/gpt/gpt_layer_specs.py. Classes that are not named are laid out as
+// Llama: embed_tokens; q_proj, k_proj, v_proj, o_proj; gate_proj, up_proj, down_proj; two norms; norm; lm_head.
+#include "engine/parameters/layout.h"
+
+namespace trainmem {
+
+ParameterLayout parameter_layout(std::string_view type) {
+  using Norms = NormRegistration;
+  if (type == "gpt2") return {.norms = Norms::before_each, .fused_query_key_value = true, .transposed_linear = true};
+  if (type == "megatron-gpt")
+    return {.norms = Norms::before_each, .fused_query_key_value = true, .fused_gate_up = true};
+  if (type == "gptj") return {.norms = Norms::before_each, .query_last = true};
+  if (type == "bloom" || type == "mpt") return {.norms = Norms::before_each, .fused_query_key_value = true};
+  if (type == "dbrx") return {.norms = Norms::before_each, .fused_query_key_value = true, .flat_experts = true};
+  if (type == "gpt_neox") return {.norms = Norms::first, .fused_query_key_value = true};
+  if (type == "opt") return {.norms = Norms::after_each, .query_last = true, .final_norm_before_layers = true};
+  if (type == "falcon") return {.fused_query_key_value = true};
+  if (type == "phi3") return {.fused_query_key_value = true, .fused_gate_up = true, .output_first = true};
+  if (type == "olmo2" || type == "olmo3") return {.norms_on_outputs = true};
+  if (type == "gpt_oss") return {.turned_experts = true};
+  if (type == "llama4_text") return {.router_after_experts = true, .turned_experts = true};
+  if (type == "deepseek" || type == "deepseek_v2" || type == "deepseek_v3" || type == "glm4_moe") {
+    return {.router_after_experts = true};
+  }
+  return {};
+}
+
+}  // namespace trainmem
