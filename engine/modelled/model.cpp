@@ -31,6 +31,12 @@ constexpr Fixed fixed_fields[] = {
     {"/model/parallel_attention_mlp", "falcon gpt_neox stablelm ", false},
     {"/model/word_embed_proj_dim", "opt ", false},
     {"/model/attention_sinks", "", false},
+    {"/model/experts/n_shared_experts", "deepseek_v2 deepseek_v3 ", false},
+    {"/model/experts/shared_expert_gate", "", false},
+    {"/model/experts/first_k_dense_replace", "deepseek_v2 deepseek_v3 ", false},
+    {"/model/experts/moe_layer_freq", "qwen2_moe qwen3_moe ", false},
+    {"/model/experts/router_bias", "", false},
+    {"/model/experts/expert_bias", "", false},
 };
 
 constexpr const char* families_of_their_own[] = {"gpt2", "megatron-gpt", "gptj", "bloom", "falcon",

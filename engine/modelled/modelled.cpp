@@ -27,12 +27,6 @@ constexpr Missing all_missing[] = {
      [](const Config& c) {
        return c.recipe.framework != Framework::megatron && make_architecture(c.model, c.recipe) == nullptr;
      }},
-    {"/model/experts/num_experts", "Mixture of experts is", dense_model,
-     [](const Config& c) { return c.model.experts.num_experts > 0; }},
-    {"/model/latent_attention/kv_lora_rank", "Multi-head latent attention is", dense_model,
-     [](const Config& c) { return c.model.latent_attention.kv_lora_rank > 0; }},
-    {"/model/num_nextn_predict_layers", "Multi-token prediction is", "Set it to 0.",
-     [](const Config& c) { return c.model.num_nextn_predict_layers > 0; }},
     {"/model/linear_attention_every", "Linear attention is", dense_model,
      [](const Config& c) { return c.model.linear_attention_every > 0; }},
     {"/recipe/lora/rank", "LoRA under this framework or FSDP is", "Choose framework transformers, and one GPU or ddp.",
@@ -123,6 +117,7 @@ void report_not_modelled(const Config& config, Issues& issues) {
     report_not_modelled_torch(config, issues);
     report_not_modelled_model(config, issues);
   }
+  report_not_modelled_experts(config, issues);
   report_narrow_formats(config, issues);
 }
 

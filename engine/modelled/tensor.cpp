@@ -24,6 +24,10 @@ constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework m
 constexpr Missing all_missing[] = {
     {"/model/model_type", "Tensor parallelism of this model type is", one_gpu,
      [](const Config& c) { return !is_llama_block(c.model); }},
+    {"/model/experts/num_experts", "Tensor parallelism of experts is", one_gpu,
+     [](const Config& c) { return c.model.experts.num_experts > 0; }},
+    {"/model/latent_attention/kv_lora_rank", "Tensor parallelism of latent attention is", one_gpu,
+     [](const Config& c) { return c.model.latent_attention.kv_lora_rank > 0; }},
     {"/model/tie_word_embeddings", "Tensor parallelism with tied embeddings is", one_gpu,
      [](const Config& c) { return c.model.tie_word_embeddings; }},
     {"/model/qk_norm", "Tensor parallelism with norms over all heads is", one_gpu,

@@ -322,11 +322,21 @@ Model deepseek_v2() {
   return model;
 }
 
-const Model classes[] = {gpt2(),        gpt_neox(), gptj(),       opt(),       bloom(),    mpt(),
-                         falcon(),      phi(),      starcoder2(), stablelm(),  nemotron(), cohere(),
-                         llama(),       mistral(),  granite(),    smollm3(),   qwen2(),    qwen3(),
-                         phi3(),        olmo(),     olmo2(),      olmo3(),     gemma(),    gemma2(),
-                         gemma3_text(), mixtral(),  qwen2_moe(),  qwen3_moe(), olmoe(),    deepseek_v2()};
+Model deepseek_v3() {
+  Model model = deepseek_v2();
+  model.model_type = "deepseek_v3";
+  sizes(model, 129280, 7168, 61, 128, 128, 18432, 4096);
+  model.experts = {256, 8, 2048, 1};
+  model.experts.first_k_dense_replace = 3;
+  model.experts.router_bias = true;
+  return model;
+}
+
+const Model classes[] = {gpt2(),    gpt_neox(),    gptj(),       opt(),         bloom(),   mpt(),       falcon(),
+                         phi(),     starcoder2(),  stablelm(),   nemotron(),    cohere(),  llama(),     mistral(),
+                         granite(), smollm3(),     qwen2(),      qwen3(),       phi3(),    olmo(),      olmo2(),
+                         olmo3(),   gemma(),       gemma2(),     gemma3_text(), mixtral(), qwen2_moe(), qwen3_moe(),
+                         olmoe(),   deepseek_v2(), deepseek_v3()};
 
 }  // namespace
 

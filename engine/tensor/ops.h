@@ -1,8 +1,9 @@
 // The operations: what each allocates, what it keeps for backward, what its backward allocates.
 //
 // One file of rules for each family: shape.cpp, pointwise.cpp, cast.cpp, linear.cpp, norm.cpp, softmax.cpp,
-// attention.cpp, embedding.cpp, loss.cpp. Every rule names the line of PyTorch that says so (derivatives.yaml:
-// pytorch tools/autograd/derivatives.yaml). Arguments are taken by value: move a tensor in to let go of it.
+// attention.cpp, embedding.cpp, loss.cpp, routing.cpp. Every rule names the line of PyTorch that says so
+// (derivatives.yaml: pytorch tools/autograd/derivatives.yaml). Arguments are taken by value: move a tensor in to let go
+// of it.
 #pragma once
 
 #include <vector>
@@ -45,6 +46,7 @@ Tensor gelu(Tensor x);  ///< one kernel, erf or tanh
 Tensor relu(Tensor x);
 Tensor tanh(Tensor x);
 Tensor sigmoid(Tensor x);
+Tensor clamp(Tensor x);  ///< between two numbers
 Tensor dropout(Tensor x, double probability);
 Tensor masked_fill(Tensor x, const Tensor& mask);  ///< with a number
 inline Tensor operator+(Tensor a, Tensor b) { return add(std::move(a), std::move(b)); }
@@ -98,6 +100,23 @@ struct ScaledDotProduct {
 /// The kernel that PyTorch picks: torch aten/src/ATen/native/transformers/cuda/sdp_utils.cpp.
 AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options);
 Tensor scaled_dot_product_attention(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options);
+
+// Routing of tokens to experts.
+struct Chosen {
+  Tensor values;
+  Tensor indices;
+};
+Chosen top_k(Tensor x, Size k);  ///< along the last dimension
+/// Integers in ascending order and where they stood; `role` names the latter.
+Chosen sort(const Tensor& x, const char* role = nullptr);
+Tensor index_rows(Tensor x, const Tensor& indices, const char* role = nullptr);  ///< x[indices]
+Tensor gather(Tensor x, const Tensor& indices);                                  ///< along the last dimension
+Tensor sum(Tensor x, int dimension, bool keep_dimension = false);
+Tensor divide_in_place(Tensor a, Tensor b);  ///< a /= b
+/// Rows of x in groups, `offsets` says where each ends, times the group's own matrix of `weight`: (groups, out, in),
+/// or `turned` (groups, in, out). Not an operation of autocast: computes in the weight's format.
+Tensor grouped_linear(Tensor x, const Tensor& weight, const Tensor& offsets, bool turned = false,
+                      const char* role = nullptr);
 
 // Embedding and loss.
 Tensor embedding(const Tensor& weight, const Tensor& indices);

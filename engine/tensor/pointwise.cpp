@@ -23,6 +23,7 @@ constexpr Rule relu_rule{"relu", "result of ReLU: its backward needs it",
                          "derivatives.yaml: relu (threshold_backward)"};
 constexpr Rule tanh_rule{"tanh", "result of tanh: its backward needs it", "derivatives.yaml: tanh"};
 constexpr Rule sigmoid_rule{"sigmoid", "result of the sigmoid: its backward needs it", "derivatives.yaml: sigmoid"};
+constexpr Rule clamp_rule{"clamp", "input of clamp: its backward needs it", "derivatives.yaml: clamp"};
 constexpr Rule dropout_rule{"dropout", "mask of dropout, 1 byte an element", "derivatives.yaml: native_dropout"};
 constexpr Rule fill_rule{"masked_fill", "boolean mask: the gradient is zero where it is set",
                          "derivatives.yaml: masked_fill.Scalar"};
@@ -204,6 +205,8 @@ Tensor mean_last(Tensor argument) {
   finish_node(node, result);
   return result;
 }
+
+Tensor clamp(Tensor x) { return unary(std::move(x), clamp_rule, true, false); }
 
 Tensor dropout(Tensor argument, double probability) {
   const Tensor x = std::move(argument);

@@ -36,6 +36,7 @@ Tensor Decoder::end(Tensor hidden) {
 Tensor Decoder::head(Tensor hidden) { return language_head(head_, std::move(hidden)); }
 
 Size turning_width(const Model& model) {
+  if (model.latent_attention.kv_lora_rank > 0) return model.latent_attention.qk_rope_head_dim;
   return static_cast<std::int64_t>(static_cast<double>(model.head_dim) * model.partial_rotary_factor);
 }
 

@@ -1,5 +1,6 @@
 // The block of Llama and of the families that norm before attention and before the MLP: models/llama, mistral,
-// qwen2, qwen3, gemma, granite, smollm3, phi3, olmo, starcoder2, nemotron, modeling_*.py.
+// qwen2, qwen3, gemma, granite, smollm3, phi3, olmo, starcoder2, nemotron, and with experts mixtral, qwen2_moe,
+// qwen3_moe, olmoe, deepseek_v2, deepseek_v3, modeling_*.py.
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
 
@@ -12,8 +13,8 @@ class LlamaBlock : public Block {
   LlamaBlock(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
       : model_(m),
         form_(form),
-        attention_(m, form, dtype, layer),
-        mlp_(m, form, dtype),
+        attention_(make_attention(m, form, dtype, layer)),
+        mlp_(make_feed_forward(m, form, dtype, layer)),
         input_norm_(llama_norm_layer(m, form, dtype)),
         post_attention_norm_(llama_norm_layer(m, form, dtype)) {}
 
@@ -21,11 +22,11 @@ class LlamaBlock : public Block {
     Tensor residual = hidden;
     hidden = norm_at("norm before attention", input_norm_, hidden);
     Tensor weights;  // of eager attention: held until the block returns
-    hidden = attention_(hidden, inputs, weights);
+    hidden = (*attention_)(hidden, inputs, weights);
     hidden = add_to(residual, hidden);
     residual = hidden;
     hidden = norm_at("norm before MLP", post_attention_norm_, hidden);
-    hidden = mlp_(hidden);
+    hidden = (*mlp_)(hidden);
     hidden = add_to(residual, hidden);
     return hidden;
   }
@@ -38,8 +39,8 @@ class LlamaBlock : public Block {
 
   const Model& model_;
   const LlamaForm& form_;
-  SelfAttention attention_;
-  FeedForward mlp_;
+  std::unique_ptr<AttentionPart> attention_;
+  std::unique_ptr<FeedForwardPart> mlp_;
   NormLayer input_norm_, post_attention_norm_;
 };
 

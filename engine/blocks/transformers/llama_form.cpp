@@ -97,6 +97,18 @@ LlamaForm nemotron() {
   return result;
 }
 
+LlamaForm deepseek_v2() {
+  LlamaForm result = form("deepseek_v2");
+  result.turning = LlamaForm::Turning::complex;
+  return result;
+}
+
+LlamaForm deepseek_v3() {
+  LlamaForm result = form("deepseek_v3");
+  result.turning = LlamaForm::Turning::pairs;
+  return result;
+}
+
 /// PaLM has no class in transformers: the layers of the paper (arXiv 2204.02311, section 2), written as Llama's are:
 /// one norm, attention and gated MLP beside each other, one key/value head.
 LlamaForm palm() {
@@ -106,9 +118,11 @@ LlamaForm palm() {
   return result;
 }
 
-const LlamaForm forms[] = {form("llama"), form("mistral"), form("qwen2"), form("qwen3"), form("smollm3"), gemma(),
-                           gemma2(),      gemma3(),        granite(),     phi3(),        olmo(),          olmo2(),
-                           olmo3(),       cohere(),        stablelm(),    starcoder2(),  nemotron(),      palm()};
+const LlamaForm forms[] = {
+    form("llama"),   form("mistral"),   form("qwen2"),     form("qwen3"), form("smollm3"), gemma(),
+    gemma2(),        gemma3(),          granite(),         phi3(),        olmo(),          olmo2(),
+    olmo3(),         cohere(),          stablelm(),        starcoder2(),  nemotron(),      palm(),
+    form("mixtral"), form("qwen2_moe"), form("qwen3_moe"), form("olmoe"), deepseek_v2(),   deepseek_v3()};
 
 }  // namespace
 

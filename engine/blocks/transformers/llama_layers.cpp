@@ -2,6 +2,10 @@
 
 #include <utility>
 
+#include "engine/blocks/transformers/experts.h"
+#include "engine/blocks/transformers/latent_attention.h"
+#include "engine/parameters/parameters.h"
+
 namespace trainmem::transformers {
 
 bool slides(const Model& m, std::int64_t index) {
@@ -135,6 +139,8 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
       q = std::move(joined_q);
       return;
     }
+    case LlamaForm::Turning::complex:
+    case LlamaForm::Turning::pairs: return;  // of latent attention
   }
 }
 
@@ -154,9 +160,10 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   return output_(std::move(out));
 }
 
-FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype) : model_(m), fused_(form.fused_linears) {
+FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype, Size width)
+    : model_(m), fused_(form.fused_linears), width_(width.value() > 0 ? width : Size(m.intermediate_size)) {
   const Size h = m.hidden_size;
-  const Size i = m.intermediate_size;
+  const Size i = width_;
   if (fused_) {
     gate_up_ = Linear(h, Size(2) * i, m.mlp_bias, dtype, "gate and up");
   } else {
@@ -171,8 +178,7 @@ Tensor FeedForward::operator()(const Tensor& given) const {
   const Tensor x = gather_sequence(given);
   if (fused_) {
     const Tensor together = gate_up_(x);
-    const Size i = model_.intermediate_size;
-    const std::vector<Tensor> parts = split(together, {i, i}, -1);
+    const std::vector<Tensor> parts = split(together, {width_, width_}, -1);
     return down_(parts[1] * activate(parts[0], model_.hidden_act));
   }
   if (model_.gated_mlp) {
@@ -180,6 +186,17 @@ Tensor FeedForward::operator()(const Tensor& given) const {
     return down_(std::move(gate) * up_(x));
   }
   return down_(activate(up_(x), model_.hidden_act));
+}
+
+std::unique_ptr<AttentionPart> make_attention(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer) {
+  if (m.latent_attention.kv_lora_rank > 0) return std::make_unique<LatentSelfAttention>(m, form, dtype);
+  return std::make_unique<SelfAttention>(m, form, dtype, layer);
+}
+
+std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& m, const LlamaForm& form, DType dtype,
+                                                   std::int64_t layer) {
+  if (layer_kind(m, layer).experts) return std::make_unique<SparseFeedForward>(m, form, dtype);
+  return std::make_unique<FeedForward>(m, form, dtype);
 }
 
 NormLayer llama_norm_layer(const Model& m, const LlamaForm& form, DType dtype) {

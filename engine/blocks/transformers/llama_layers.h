@@ -1,6 +1,8 @@
 // The two halves of a block of Llama's kind: attention with its variants, and the MLP.
 #pragma once
 
+#include <memory>
+
 #include "engine/blocks/transformers/llama_form.h"
 
 namespace trainmem::transformers {
@@ -8,11 +10,30 @@ namespace trainmem::transformers {
 /// Whether layer `index` attends to a window only.
 bool slides(const Model& model, std::int64_t index);
 
-class SelfAttention {
+/// Attention of a block: ordinary or latent.
+class AttentionPart {
+ public:
+  virtual ~AttentionPart() = default;
+  /// `weights` receives eager attention's weights, which the block holds until it returns.
+  virtual Tensor operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const = 0;
+};
+
+/// The second half of a block: an MLP or experts.
+class FeedForwardPart {
+ public:
+  virtual ~FeedForwardPart() = default;
+  virtual Tensor operator()(const Tensor& x) const = 0;
+};
+
+std::unique_ptr<AttentionPart> make_attention(const Model& model, const LlamaForm& form, DType dtype,
+                                              std::int64_t layer);
+std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& model, const LlamaForm& form, DType dtype,
+                                                   std::int64_t layer);
+
+class SelfAttention : public AttentionPart {
  public:
   SelfAttention(const Model& model, const LlamaForm& form, DType dtype, std::int64_t layer);
-  /// `weights` receives eager attention's weights, which the block holds until it returns.
-  Tensor operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const;
+  Tensor operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const override;
 
  private:
   struct QueryKeyValue {
@@ -31,14 +52,16 @@ class SelfAttention {
   NormLayer query_norm_, key_norm_;
 };
 
-class FeedForward {
+class FeedForward : public FeedForwardPart {
  public:
-  FeedForward(const Model& model, const LlamaForm& form, DType dtype);
-  Tensor operator()(const Tensor& x) const;
+  /// `width`: of the layer between; 0: the model's intermediate_size.
+  FeedForward(const Model& model, const LlamaForm& form, DType dtype, Size width = 0);
+  Tensor operator()(const Tensor& x) const override;
 
  private:
   const Model& model_;
   bool fused_;  ///< gate and up in one linear layer
+  Size width_;
   Linear gate_, up_, gate_up_, down_;
 };
 

@@ -78,7 +78,10 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   const bool fp32 = form_.turning == LlamaForm::Turning::fp32_tables;
   const DType dtype = fp32 ? DType::float32 : state.hidden.dtype();
   if (sliding_rotary_) std::tie(state.inputs.local_cos, state.inputs.local_sin) = sliding_rotary_->tables(s, dtype);
-  std::tie(state.inputs.cos, state.inputs.sin) = rotary_->tables(s, dtype);
+  if (form_.turning == LlamaForm::Turning::complex)
+    state.inputs.cos = rotary_->complex_table(s);
+  else
+    std::tie(state.inputs.cos, state.inputs.sin) = rotary_->tables(s, dtype);
   return state;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/blocks/transformers/model.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "engine/blocks/transformers/families.h"
@@ -66,8 +67,15 @@ std::int64_t period(const Model& model, const Recipe& recipe) {
   std::int64_t result = 1;
   if (model.sliding_window > 0 && model.sliding_window_pattern > 1) result = model.sliding_window_pattern;
   if (model.nope_every > 1) result = std::lcm(result, model.nope_every);
+  if (model.experts.num_experts > 0) result = std::lcm(result, std::max<std::int64_t>(model.experts.moe_layer_freq, 1));
   if (recipe.recomputation == Recomputation::every_k) result = std::lcm(result, recipe.recomputation_interval);
   return result;
+}
+
+/// Layers at the beginning that are not of the kinds that take turns: dense ones before layers with experts.
+std::int64_t leading_layers(const Model& model) {
+  if (model.experts.num_experts == 0) return 0;
+  return std::min(model.experts.first_k_dense_replace, model.num_hidden_layers);
 }
 
 }  // namespace
@@ -77,16 +85,17 @@ std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, boo
   // is one group, repeated.
   const Size layers = model.num_hidden_layers;
   const Size length = period(model, recipe);
-  const Size times = (layers - length - maximum(length, 2)) / length;
+  const Size lead = leading_layers(model);
+  const Size times = (layers - lead - length - maximum(length, 2)) / length;
   std::vector<LayerSlot> slots;
   const auto add = [&](std::int64_t index, Size often, std::int64_t group) {
     slots.push_back({static_cast<std::int32_t>(index), often, static_cast<std::int32_t>(group)});
   };
   const bool folds = fold && times.value() > 1;
-  const std::int64_t first = folds ? length.value() : layers.value();
+  const std::int64_t first = folds ? lead.value() + length.value() : layers.value();
   for (std::int64_t i = 0; i < first; ++i) add(i, 1, i);
   if (!folds) return slots;
-  for (std::int64_t i = first; i < 2 * first; ++i) add(i, times, first);
+  for (std::int64_t i = first; i < first + length.value(); ++i) add(i, times, first);
   for (std::int64_t i = first + times.value() * length.value(); i < layers.value(); ++i) add(i, 1, i);
   return slots;
 }

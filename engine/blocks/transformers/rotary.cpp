@@ -38,6 +38,21 @@ std::pair<Tensor, Tensor> Rotary::tables(Size s, DType dtype) const {
   return {to(cos, dtype, "rotary tables"), to(sin, dtype, "rotary tables")};
 }
 
+Tensor Rotary::complex_table(Size s) const {
+  const Place place("rotary embedding");
+  Tensor frequencies;
+  {
+    const Tensor positions = allocate({1, 1, s}, DType::float32, {&rope_rule});
+    frequencies = allocate({1, width / 2, s}, DType::float32, {&rope_rule});
+  }
+  Tensor turns;
+  {
+    const Tensor ones = allocate({1, s, width / 2}, DType::float32, {&rope_rule});
+    turns = allocate({1, s, width}, DType::float32, {&rope_rule});
+  }
+  return allocate({1, s, width}, DType::float32, {&rope_rule, "rotary tables"});  // times attention_scaling
+}
+
 namespace {
 
 Tensor rotate_half(Tensor x) {
@@ -75,6 +90,25 @@ void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor&
   turned_k = concatenate({turned_k, rest_k}, -1, "key");
   q = std::move(turned_q);
   k = std::move(turned_k);
+}
+
+void apply_rotary_complex(Tensor& q, Tensor& k, const Tensor& turns) {
+  const Tensor q_numbers = to(q, DType::float32);
+  const Tensor k_numbers = to(k, DType::float32);
+  const Tensor turns4 = unsqueeze(turns, 1);
+  Tensor turned_q = to(q_numbers * turns4, q.dtype(), "query");
+  k = to(k_numbers * turns4, k.dtype(), "key");
+  q = std::move(turned_q);
+}
+
+void apply_rotary_pairs(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const auto apart = [](const Tensor& x) {
+    const Shape& s = x.shape();
+    return reshape(transpose(view(x, {s[0], s[1], s[2], s[3] / 2, 2}), 4, 3), s);
+  };
+  q = apart(q);
+  k = apart(k);
+  apply_rotary(q, k, cos, sin);
 }
 
 void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {

@@ -15,6 +15,8 @@ struct Rotary {
   explicit Rotary(Size width);
   /// cos and sin, (1, s, width), in `dtype`.
   std::pair<Tensor, Tensor> tables(Size sequence, DType dtype) const;
+  /// cos and sin as complex numbers, (1, s, width) of fp32.
+  Tensor complex_table(Size sequence) const;
 };
 
 /// (x * cos) + (rotate_half(x) * sin); cos and sin are (1, 1, s, width).
@@ -24,6 +26,11 @@ Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin);
 void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 /// The same for the first channels of each head, as many as the tables have; the others are joined to them again.
 void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+
+/// DeepSeek-V2: pairs of channels as complex numbers, in fp32; `turns` (1, s, width) holds complex numbers too.
+void apply_rotary_complex(Tensor& q, Tensor& k, const Tensor& turns);
+/// DeepSeek-V3: the two channels of each pair are moved to the two halves first.
+void apply_rotary_pairs(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 
 /// OLMo: tables in fp32, the results cast to what query and key were.
 void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);

@@ -1,0 +1,124 @@
+#include "engine/blocks/transformers/experts.h"
+
+#include "engine/parameters/layout.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+constexpr Rule integers_rule{"token index", "", "transformers integrations/moe.py: grouped_mm_experts_forward"};
+
+/// (S,) of int64.
+Tensor integers(Size size) { return allocate({size}, DType::int64, {&integers_rule}); }
+
+/// Every token as a row.
+Tensor rows_of(const Tensor& x) { return view(x, {x.elements() / x.size(-1), x.size(-1)}); }
+
+}  // namespace
+
+RoutedExperts::RoutedExperts(const Model& m, DType dtype)
+    : model_(m), turned_(parameter_layout(m.model_type).turned_experts) {
+  const Size n = m.experts.num_experts;
+  const Size h = m.hidden_size;
+  const Size i = m.experts.moe_intermediate_size;
+  const Size up = Size(2) * i;
+  const auto stack = [&](const Size& out, const Size& in, const char* name) {
+    return make_parameter(turned_ ? Shape{n, in, out} : Shape{n, out, in}, dtype, name);
+  };
+  gate_up_ = stack(up, h, "expert gate and up");
+  if (m.experts.expert_bias) gate_up_bias_ = make_parameter({n, up}, dtype, "expert gate and up");
+  down_ = stack(h, i, "expert down");
+  if (m.experts.expert_bias) down_bias_ = make_parameter({n, h}, dtype, "expert down");
+}
+
+Tensor RoutedExperts::gated(const Tensor& gate_up) const {
+  if (model_.hidden_act == Activation::clamped_swiglu) {
+    // models/gpt_oss/modeling_gpt_oss.py: GptOssExperts._apply_gate
+    Tensor gate = every_second(gate_up, 0);
+    Tensor up = every_second(gate_up, 1);
+    gate = clamp(gate);
+    up = clamp(up);
+    const Tensor glu = gate * sigmoid(multiply_number(gate));
+    return add_number(up) * glu;
+  }
+  const Size i = model_.experts.moe_intermediate_size;
+  const std::vector<Tensor> parts = split(gate_up, {i, i}, -1);
+  Tensor activated = activate(parts[0], model_.hidden_act);
+  return std::move(activated) * parts[1];
+}
+
+// integrations/moe.py: grouped_mm_experts_forward, line by line. S token copies: tokens times experts per token.
+Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) const {
+  const Place place("experts");
+  const Size top = routing.experts.size(1);
+  const Shape copies{tokens.size(0) * top};
+  const Tensor sample_weights = reshape(routing.weights, copies);
+  const Chosen sorted = sort(view(routing.experts, copies), "order by expert");
+  const Tensor source = allocate(copies, DType::int64, {&integers_rule, "source of a token copy"});
+  const Tensor selected = index_rows(tokens, source, "tokens by expert");
+  const Tensor weights = index_rows(sample_weights, sorted.indices, "routing weights by expert");
+  const Size n = model_.experts.num_experts;
+  Tensor counts;
+  {
+    const Tensor narrow = allocate(copies, DType::int32, {&integers_rule});
+    counts = allocate({n}, DType::int32, {&integers_rule});
+  }
+  const Tensor offsets = allocate({n}, DType::int32, {&integers_rule, "where each expert's tokens end"});
+  const auto biased = [&](Tensor x, const Tensor& bias) {
+    if (!bias.defined()) return x;
+    const Tensor of_token = index_rows(bias, sorted.values);
+    return add_in_place(std::move(x), of_token);
+  };
+  Tensor out = biased(grouped_linear(selected, gate_up_, offsets, turned_, "expert gate and up"), gate_up_bias_);
+  out = gated(out);
+  out = biased(grouped_linear(out, down_, offsets, turned_, "expert down"), down_bias_);
+  Tensor weighted = multiply(out, unsqueeze(weights, 1), "weighted expert output");
+  const Tensor back = integers(copies[0]);
+  { const Tensor range = integers(copies[0]); }
+  weighted = index_rows(weighted, back, "weighted expert output");
+  const Tensor total = sum(view(weighted, {tokens.size(0), top, tokens.size(1)}), 1);
+  return to(total, tokens.dtype());
+}
+
+SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DType dtype) : model_(m) {
+  const auto make_router = [&] { router_.emplace(m, dtype); };
+  const auto make_experts = [&] { experts_.emplace(m, dtype); };
+  const bool experts_first = parameter_layout(m.model_type).router_after_experts;
+  if (!experts_first) make_router();
+  make_experts();
+  if (experts_first) make_router();
+  const Experts& e = m.experts;
+  if (e.n_shared_experts > 0) {
+    const std::int64_t width =
+        e.shared_expert_intermediate_size > 0 ? e.shared_expert_intermediate_size : e.moe_intermediate_size;
+    shared_.emplace(m, form, dtype, Size(e.n_shared_experts * width));
+  }
+  if (e.shared_expert_gate) shared_gate_.emplace(m.hidden_size, 1, false, dtype, "shared expert gate");
+}
+
+Tensor SparseFeedForward::operator()(const Tensor& x) const {
+  const Tensor tokens = rows_of(x);
+  const auto shared_at = [&](const Tensor& input) {
+    const Place place("shared expert");
+    return (*shared_)(input);
+  };
+  if (shared_gate_) {  // models/qwen2_moe/modeling_qwen2_moe.py: Qwen2MoeSparseMoeBlock
+    Tensor shared = shared_at(tokens);
+    const Routing routing = (*router_)(tokens);
+    Tensor out = (*experts_)(tokens, routing);
+    {
+      const Place place("shared expert");
+      Tensor gate = sigmoid((*shared_gate_)(tokens));
+      shared = std::move(gate) * shared;
+    }
+    out = add_in_place(std::move(out), shared);
+    return view(out, x.shape());
+  }
+  const Routing routing = (*router_)(tokens);
+  Tensor out = view((*experts_)(tokens, routing), x.shape());
+  if (!shared_) return out;
+  Tensor shared = shared_at(x);  // models/deepseek_v3/modeling_deepseek_v3.py: DeepseekV3MoE
+  return std::move(out) + std::move(shared);
+}
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,65 @@
+// Mixture of experts as transformers writes it: a router, grouped matrix products over the chosen experts, and experts
+// that all tokens share.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "engine/blocks/transformers/llama_layers.h"
+
+namespace trainmem::transformers {
+
+/// Which experts a token goes to, and with what weight: (tokens, experts per token) both.
+struct Routing {
+  Tensor experts;
+  Tensor weights;
+  Tensor logits;  ///< returned by the router, and held by the block until it returns
+};
+
+class Router {
+ public:
+  Router(const Model& model, DType dtype);
+  Routing operator()(const Tensor& tokens) const;
+
+ private:
+  Routing softmax_scores(const Tensor& tokens) const;
+  Routing softmax_in_fp32(const Tensor& tokens) const;
+  Routing sigmoid_scores(const Tensor& tokens) const;
+  Routing softmax_of_chosen(const Tensor& tokens) const;
+
+  const Model& model_;
+  Tensor weight_;
+  Tensor bias_;        ///< gpt-oss's, which is trained
+  Tensor correction_;  ///< DeepSeek-V3's, a buffer that balances the load
+};
+
+/// The routed experts of a layer: two stacks of matrices.
+class RoutedExperts {
+ public:
+  RoutedExperts(const Model& model, DType dtype);
+  Tensor operator()(const Tensor& tokens, const Routing& routing) const;
+
+ private:
+  Tensor gated(const Tensor& gate_up) const;
+
+  const Model& model_;
+  bool turned_;  ///< stacks of (experts, in, out)
+  Tensor gate_up_, down_;
+  Tensor gate_up_bias_, down_bias_;
+};
+
+/// What stands in place of the MLP in a layer with experts.
+class SparseFeedForward : public FeedForwardPart {
+ public:
+  SparseFeedForward(const Model& model, const LlamaForm& form, DType dtype);
+  Tensor operator()(const Tensor& x) const override;
+
+ private:
+  const Model& model_;
+  std::optional<Router> router_;
+  std::optional<RoutedExperts> experts_;
+  std::optional<FeedForward> shared_;
+  std::optional<Linear> shared_gate_;
+};
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,69 @@
+#include "engine/blocks/transformers/latent_attention.h"
+
+namespace trainmem::transformers {
+
+LatentSelfAttention::LatentSelfAttention(const Model& m, const LlamaForm& form, DType dtype) : model_(m), form_(form) {
+  const LatentAttention& l = m.latent_attention;
+  const Size h = m.hidden_size;
+  const Size heads = m.num_attention_heads;
+  const Size query_width = heads * Size(l.qk_nope_head_dim + l.qk_rope_head_dim);
+  if (l.q_lora_rank > 0) {
+    query_down_ = Linear(h, l.q_lora_rank, m.attention_bias, dtype, "query down");
+    query_norm_ = NormLayer(form.norm, {l.q_lora_rank}, true, false, dtype);
+    query_up_ = Linear(l.q_lora_rank, query_width, false, dtype, "query");
+  } else {
+    query_ = Linear(h, query_width, false, dtype, "query");
+  }
+  key_value_down_ = Linear(h, l.kv_lora_rank + l.qk_rope_head_dim, m.attention_bias, dtype, "key and value down");
+  key_value_norm_ = NormLayer(form.norm, {l.kv_lora_rank}, true, false, dtype);
+  key_value_up_ =
+      Linear(l.kv_lora_rank, heads * Size(l.qk_nope_head_dim + l.v_head_dim), false, dtype, "key and value");
+  output_ = Linear(heads * Size(l.v_head_dim), h, m.attention_output_bias, dtype, "attention projection");
+}
+
+Tensor LatentSelfAttention::query(const Tensor& hidden) const {
+  if (model_.latent_attention.q_lora_rank == 0) return query_(hidden);
+  Tensor down = query_down_(hidden);
+  return query_up_(query_norm_(std::move(down)));
+}
+
+void LatentSelfAttention::turn(Tensor& q, Tensor& k, const BlockInputs& inputs) const {
+  switch (form_.turning) {
+    case LlamaForm::Turning::complex: return apply_rotary_complex(q, k, inputs.cos);
+    case LlamaForm::Turning::pairs: return apply_rotary_pairs(q, k, inputs.cos, inputs.sin);
+    default: return apply_rotary(q, k, inputs.cos, inputs.sin);
+  }
+}
+
+// models/deepseek_v2 and deepseek_v3, modeling_*.py: forward of the attention.
+Tensor LatentSelfAttention::operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
+  const Place place("attention");
+  const LatentAttention& l = model_.latent_attention;
+  const Size heads = model_.num_attention_heads;
+  const Size b = hidden.size(0);
+  const Size s = hidden.size(1);
+  const Size nope = l.qk_nope_head_dim;
+  const Size rope = l.qk_rope_head_dim;
+  const Tensor q = split_heads(query(hidden), heads, nope + rope);
+  const std::vector<Tensor> q_parts = split(q, {nope, rope}, -1);
+  const Tensor compressed = key_value_down_(hidden);
+  const std::vector<Tensor> compressed_parts = split(compressed, {l.kv_lora_rank, rope}, -1);
+  std::vector<Tensor> k_parts;
+  {
+    Tensor normed = key_value_norm_(compressed_parts[0]);
+    Tensor expanded = split_heads(key_value_up_(std::move(normed)), heads, nope + Size(l.v_head_dim));
+    k_parts = split(std::move(expanded), {nope, l.v_head_dim}, -1);
+  }
+  Tensor q_turned = q_parts[1];
+  Tensor k_turned = view(compressed_parts[1], {b, 1, s, rope});
+  turn(q_turned, k_turned, inputs);
+  k_turned = expand(std::move(k_turned), {b, heads, s, rope});
+  const Tensor full_query = concatenate({q_parts[0], q_turned}, -1, "query");
+  const Tensor full_key = concatenate({k_parts[0], k_turned}, -1, "key");
+  AttentionOptions options;
+  options.dropout = model_.attention_dropout;
+  Tensor out = attention(full_query, full_key, k_parts[1], inputs.mask, inputs.attention, options, weights);
+  return output_(reshape(std::move(out), {b, s, heads * Size(l.v_head_dim)}));
+}
+
+}  // namespace trainmem::transformers

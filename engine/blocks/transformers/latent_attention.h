@@ -1,0 +1,24 @@
+// Multi-head latent attention as transformers writes it: queries, and keys with values, pass through a narrow layer
+// of their own; a part of each key carries the positions, one for all heads.
+#pragma once
+
+#include "engine/blocks/transformers/llama_layers.h"
+
+namespace trainmem::transformers {
+
+class LatentSelfAttention : public AttentionPart {
+ public:
+  LatentSelfAttention(const Model& model, const LlamaForm& form, DType dtype);
+  Tensor operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const override;
+
+ private:
+  Tensor query(const Tensor& hidden) const;
+  void turn(Tensor& query, Tensor& key, const BlockInputs& inputs) const;
+
+  const Model& model_;
+  const LlamaForm& form_;
+  Linear query_, query_down_, query_up_, key_value_down_, key_value_up_, output_;
+  NormLayer query_norm_, key_value_norm_;
+};
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,116 @@
+// The routers of the families: how scores come from the logits, and weights from the scores.
+#include "engine/blocks/transformers/experts.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+constexpr Rule correction_rule{"router correction", "a buffer that balances the load without a gradient",
+                               "transformers models/deepseek_v3/modeling_deepseek_v3.py: e_score_correction_bias"};
+constexpr Rule group_rule{"scores for choice", "", "transformers models/deepseek_v3/modeling_deepseek_v3.py"};
+
+struct RouterForm {
+  const char* model_type;
+  enum class Scores { softmax, softmax_in_fp32, sigmoid, softmax_of_chosen } scores = Scores::softmax;
+  bool normalises = false;  ///< the weights of a token add up to one
+  bool casts = true;        ///< weights in the format of the logits
+};
+
+using Scores = RouterForm::Scores;
+
+// modeling_<model_type>.py. Qwen3: norm_topk_prob as its published models have it.
+constexpr RouterForm forms[] = {
+    {"mixtral", Scores::softmax, true, false},  {"qwen2_moe"},
+    {"qwen3_moe", Scores::softmax, true, true}, {"olmoe"},
+    {"deepseek_v2", Scores::softmax_in_fp32},   {"deepseek_v3", Scores::sigmoid, true},
+    {"glm4_moe", Scores::sigmoid, true},        {"minimax_m2", Scores::sigmoid, true},
+    {"gpt_oss", Scores::softmax_of_chosen},
+};
+
+const RouterForm& form_of(const Model& model) {
+  for (const RouterForm& form : forms)
+    if (model.model_type == form.model_type) return form;
+  return forms[0];
+}
+
+Tensor normalised(Tensor weights) {
+  const Tensor total = sum(weights, 1, true);
+  return divide_in_place(std::move(weights), total);
+}
+
+}  // namespace
+
+Router::Router(const Model& m, DType dtype) : model_(m) {
+  const Size n = m.experts.num_experts;
+  weight_ = make_parameter({n, m.hidden_size}, dtype, "router");
+  const Scores scores = form_of(m).scores;
+  if (scores == Scores::softmax_of_chosen) bias_ = make_parameter({n}, dtype, "router");
+  if (scores != Scores::sigmoid) return;
+  const Set<Component> component(active_run().component, Component::weights);
+  correction_ = allocate({n}, DType::float32, {&correction_rule});
+  note_kept(correction_, correction_rule);
+}
+
+Routing Router::softmax_scores(const Tensor& tokens) const {
+  const RouterForm& form = form_of(model_);
+  Routing routing;
+  routing.logits = linear(tokens, weight_, {}, "router logits");
+  const Tensor probabilities = softmax(routing.logits, DType::float32);
+  Chosen chosen = top_k(probabilities, model_.experts.num_experts_per_tok);
+  if (form.normalises) chosen.values = normalised(std::move(chosen.values));
+  if (form.casts) chosen.values = to(chosen.values, routing.logits.dtype());
+  routing.experts = chosen.indices;
+  routing.weights = chosen.values;
+  return routing;
+}
+
+Routing Router::softmax_in_fp32(const Tensor& tokens) const {
+  const Tensor weight = to(weight_, DType::float32, "router weight in fp32");
+  const Tensor logits = linear(to(tokens, DType::float32, "tokens in fp32"), weight, {}, "router logits");
+  const Tensor scores = softmax(logits, DType::float32);
+  const Chosen chosen = top_k(scores, model_.experts.num_experts_per_tok);
+  Routing routing;
+  routing.weights = multiply_number(chosen.values);
+  routing.experts = chosen.indices;
+  return routing;
+}
+
+// route_tokens_to_experts(): the choice itself wants no gradient.
+Routing Router::sigmoid_scores(const Tensor& tokens) const {
+  const Tensor weight = to(weight_, DType::float32, "router weight in fp32");
+  const Tensor logits = linear(to(tokens, DType::float32, "tokens in fp32"), weight, {}, "router logits");
+  const Tensor scores = sigmoid(logits);
+  Routing routing;
+  {
+    const Set<bool> no_grad(active_run().grad_enabled, false);
+    const Tensor corrected = allocate(scores.shape(), scores.dtype(), {&group_rule});
+    const Tensor masked = allocate(scores.shape(), scores.dtype(), {&group_rule});
+    routing.experts = top_k(masked, model_.experts.num_experts_per_tok).indices;
+  }
+  Tensor weights = normalised(gather(scores, routing.experts));
+  routing.weights = multiply_number(std::move(weights));
+  return routing;
+}
+
+Routing Router::softmax_of_chosen(const Tensor& tokens) const {
+  Routing routing;
+  routing.logits = linear(tokens, weight_, bias_, "router logits");
+  const Chosen chosen = top_k(routing.logits, model_.experts.num_experts_per_tok);
+  routing.weights = softmax(chosen.values, chosen.values.dtype());
+  routing.experts = chosen.indices;
+  return routing;
+}
+
+Routing Router::operator()(const Tensor& tokens) const {
+  const Place place("router");
+  switch (form_of(model_).scores) {
+    case Scores::softmax: return softmax_scores(tokens);
+    case Scores::softmax_in_fp32: return softmax_in_fp32(tokens);
+    case Scores::sigmoid: return sigmoid_scores(tokens);
+    case Scores::softmax_of_chosen: return softmax_of_chosen(tokens);
+  }
+  return {};
+}
+
+}  // namespace trainmem::transformers

@@ -1,0 +1,65 @@
+// What is not modelled of mixture of experts, latent attention and multi-token prediction.
+#include <string>
+
+#include "engine/modelled/modelled.h"
+#include "engine/presets/huggingface.h"
+
+namespace trainmem {
+namespace {
+
+struct Missing {
+  const char* path;
+  const char* what;  ///< subject and verb of the sentence
+  const char* hint;
+  bool (*asked)(const Config&);
+};
+
+bool megatron(const Config& c) { return c.recipe.framework == Framework::megatron; }
+bool experts(const Config& c) { return c.model.experts.num_experts > 0; }
+bool latent(const Config& c) { return c.model.latent_attention.kv_lora_rank > 0; }
+
+/// Whether the model has a part that its Hugging Face class has not, or lacks one that it has.
+bool against_class(const Config& c, bool (*part)(const Config&)) {
+  const Model* defaults = huggingface_defaults(c.model.model_type);
+  if (defaults == nullptr || megatron(c)) return false;
+  Config of_class;
+  of_class.model = *defaults;
+  return part(c) != part(of_class);
+}
+
+constexpr const char* dense_model = "Choose a dense model.";
+constexpr const char* own_class = "Choose a model_type whose class has it, or leave it as the class has it.";
+
+constexpr Missing all_missing[] = {
+    {"/model/experts/num_experts", "Mixture of experts, under Megatron, is", dense_model,
+     [](const Config& c) { return megatron(c) && experts(c); }},
+    {"/model/latent_attention/kv_lora_rank", "Multi-head latent attention, under Megatron, is", dense_model,
+     [](const Config& c) { return megatron(c) && latent(c); }},
+    // transformers' models leave these layers out of their forward, and do not load them.
+    {"/model/num_nextn_predict_layers", "Multi-token prediction, under Megatron, is", "Set it to 0.",
+     [](const Config& c) { return megatron(c) && c.model.num_nextn_predict_layers > 0; }},
+    {"/model/experts/num_experts", "Experts in, or their absence from, a model of this type are", own_class,
+     [](const Config& c) { return against_class(c, experts); }},
+    {"/model/latent_attention/kv_lora_rank", "Latent attention in, or its absence from, a model of this type is",
+     own_class, [](const Config& c) { return against_class(c, latent); }},
+    {"/recipe/recomputation", "Recomputation chosen by operations, with experts, is", "Choose none or full.",
+     [](const Config& c) {
+       return experts(c) && c.recipe.recomputation == Recomputation::selective_operations && !megatron(c);
+     }},
+    {"/recipe/lora/rank", "LoRA on latent attention is", dense_model,
+     [](const Config& c) { return latent(c) && c.recipe.lora.rank > 0; }},
+    {"/recipe/quantization", "Quantised weights of experts are", "Set it to none.",
+     [](const Config& c) { return experts(c) && c.recipe.quantization != Quantization::none; }},
+};
+
+}  // namespace
+
+void report_not_modelled_experts(const Config& config, Issues& issues) {
+  for (const Missing& missing : all_missing) {
+    if (!missing.asked(config)) continue;
+    issues.push_back(
+        {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
+  }
+}
+
+}  // namespace trainmem

@@ -1,0 +1,154 @@
+// Routing of tokens to experts: choices, rows gathered by index, sums, and matrix products by groups of rows.
+#include "engine/tensor/ops.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+constexpr Rule top_k_rule{"topk", "indices of the chosen: the gradient is put where they point",
+                          "derivatives.yaml: topk (value_selecting_reduction_backward)"};
+constexpr Rule sort_rule{"sort", "", "pytorch aten/src/ATen/native/Sorting.cpp"};
+constexpr Rule index_rule{"index", "the index: the gradient is put where it points",
+                          "derivatives.yaml: index.Tensor (index_backward)"};
+constexpr Rule gather_rule{"gather", "the index: the gradient is put where it points", "derivatives.yaml: gather"};
+constexpr Rule sum_rule{"sum", "", "derivatives.yaml: sum.dim_IntList"};
+constexpr Rule divide_rule{"div", "dividend, as it was before, and divisor: each other's gradient needs them",
+                           "derivatives.yaml: div.Tensor (in place)"};
+constexpr Rule grouped_rule{"grouped linear",
+                            "tokens of the experts and how many each has: the gradient of the weights needs them",
+                            "derivatives.yaml: _grouped_mm"};
+
+}  // namespace
+
+Chosen top_k(Tensor argument, Size k) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(top_k_rule, {&x});
+  Shape shape = x.shape();
+  shape[-1] = k;
+  Chosen result;
+  result.values = allocate(shape, x.dtype(), {&top_k_rule, "chosen scores"});
+  result.indices = allocate(shape, DType::int64, {&top_k_rule, "chosen experts"});
+  keep(node, result.indices);
+  if (node)
+    node->backward = [full = x.shape()](Backward& b) {
+      const Tensor kept = b.kept(0);
+      b.give(0, allocate(full, b.gradient().dtype(), {&top_k_rule}));
+    };
+  finish_node(node, result.values);
+  return result;
+}
+
+Chosen sort(const Tensor& x, const char* role) {
+  Chosen result;
+  result.values = allocate(x.shape(), x.dtype(), {&sort_rule});
+  result.indices = allocate(x.shape(), DType::int64, {&sort_rule, role});
+  return result;
+}
+
+Tensor index_rows(Tensor argument, const Tensor& indices, const char* role) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(index_rule, {&x});
+  keep(node, indices);
+  Shape shape = x.shape();
+  shape[0] = indices.size(0);
+  Tensor result = allocate(shape, x.dtype(), {&index_rule, role});
+  if (node)
+    node->backward = [full = x.shape()](Backward& b) {
+      const Tensor kept = b.kept(0);
+      b.give(0, allocate(full, b.gradient().dtype(), {&index_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor gather(Tensor argument, const Tensor& indices) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(gather_rule, {&x});
+  keep(node, indices);
+  Tensor result = allocate(indices.shape(), x.dtype(), {&gather_rule, "chosen scores"});
+  if (node)
+    node->backward = [full = x.shape()](Backward& b) {
+      const Tensor kept = b.kept(0);
+      b.give(0, allocate(full, b.gradient().dtype(), {&gather_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor sum(Tensor argument, int dimension, bool keep_dimension) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(sum_rule, {&x});
+  Shape shape;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != dimension) shape.append(x.size(i));
+    if (i == dimension && keep_dimension) shape.append(1);
+  }
+  Tensor result = allocate(shape, x.dtype(), {&sum_rule});
+  if (node)
+    node->backward = [full = x.shape(), dimension, keep_dimension](Backward& b) {  // expanded: a view
+      const Tensor gradient = b.take_gradient();
+      Strides strides{};
+      for (int i = 0, from = 0; i < full.rank(); ++i) {
+        if (i == dimension) {
+          if (keep_dimension) ++from;
+          continue;
+        }
+        strides[static_cast<std::size_t>(i)] = gradient->strides[static_cast<std::size_t>(from++)];
+      }
+      b.give(0, alias(gradient, full, strides));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor divide_in_place(Tensor left, Tensor right) {
+  const Tensor a = std::move(left);
+  const Tensor b = std::move(right);
+  const Ref<Node> node = begin_node(divide_rule, {&a, &b});
+  if (node) {
+    keep(node, b);
+    keep(node, allocate(a.shape(), a.dtype(), {&divide_rule, "dividend"}));
+  }
+  Tensor result = alias(a, a.shape(), a->strides);
+  result->is_view = a->is_view;
+  if (node)
+    node->backward = [](Backward& backward) {
+      const Tensor divisor = backward.kept(0);
+      const Tensor dividend = backward.kept(1);
+      const auto next = [&] { return allocate(dividend.shape(), dividend.dtype(), {&divide_rule}); };
+      {  // -grad * ((self / other) / other)
+        const Tensor negative = next();
+        Tensor quotient = next();
+        quotient = next();
+        backward.give(1, next());
+      }
+      backward.give(0, next());
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor grouped_linear(Tensor argument, const Tensor& weight, const Tensor& offsets, bool turned, const char* role) {
+  const Tensor given = std::move(argument);
+  const Tensor x = to(given, weight.dtype());
+  const Ref<Node> node = begin_node(grouped_rule, {&x, &weight});
+  if (wants(node, 1)) keep(node, x);
+  if (wants(node, 0)) keep(node, weight);
+  keep(node, offsets);
+  Tensor result = allocate({x.size(0), weight.size(turned ? 2 : 1)}, x.dtype(), {&grouped_rule, role});
+  if (node)
+    node->backward = [x_shape = x.shape(), weight_shape = weight.shape()](Backward& b) {
+      const DType dtype = b.gradient().dtype();
+      int next = 0;
+      const Tensor kept_x = b.wants(1) ? b.kept(next++) : Tensor();
+      const Tensor kept_weight = b.wants(0) ? b.kept(next++) : Tensor();
+      const Tensor kept_offsets = b.kept(next);
+      if (b.wants(1)) b.give(1, allocate(weight_shape, dtype, {&grouped_rule, "weight gradient"}));
+      if (b.wants(0)) b.give(0, allocate(x_shape, dtype, {&grouped_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+}  // namespace trainmem
