@@ -1,4 +1,5 @@
-// trainmem-accuracy: recorded training steps against the engine.
+// trainmem-accuracy: the engine against recorded training steps and published runs.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -7,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/accuracy/accuracy.h"
+#include "engine/accuracy/case_folder.h"
 #include "engine/accuracy/compare_events.h"
 #include "engine/accuracy/event_stream.h"
+#include "engine/accuracy/measured_report.h"
 #include "engine/accuracy/predict.h"
 #include "engine/accuracy/report.h"
 #include "engine/accuracy/score.h"
@@ -20,15 +24,17 @@ namespace {
 
 constexpr const char* usage =
     "usage: trainmem-accuracy [FOLDER|FILE ...] [options]\n"
-    "Scores the engine against recorded training steps (default: tests/traces; tests/traces/README.md has the form).\n"
-    "  --summary           only the tables by file and family\n"
-    "  --json              every case with recorded and predicted bytes, as JSON\n"
+    "Scores the engine against recorded training steps (tests/traces/README.md has the form) and published runs\n"
+    "(tests/measured/README.md). Default: tests/traces and tests/measured.\n"
+    "  --summary           only the tables of groups\n"
+    "  --json              every case with recorded and predicted bytes, and all groups, as JSON\n"
+    "  --readme            the tables of README.md\n"
     "  --filter TEXT       only cases whose file and id contain TEXT (may be given again: all must match)\n"
     "  --threshold X       error of a phase that counts as beyond (default 0.005)\n"
     "  --rows ID           who is alive at the peaks of the first case whose id contains ID, recorded and ours\n"
     "  --events FILE ID    our event stream of that case against a recorded one\n"
     "  --limit N           differences that --events prints (default 40)\n"
-    "Exit status: 0 all within the threshold, 1 some case is beyond, 2 wrong input.\n";
+    "Exit status: 0 all recorded steps within the threshold, 1 some step is beyond, 2 wrong input.\n";
 
 struct Options {
   std::vector<std::string> paths;
@@ -40,6 +46,7 @@ struct Options {
   int limit = 40;
   bool summary_only = false;
   bool json = false;
+  bool readme = false;
 };
 
 [[noreturn]] void fail(const std::string& message) {
@@ -59,6 +66,8 @@ Options read_options(int count, char** words) {
       options.summary_only = true;
     } else if (word == "--json") {
       options.json = true;
+    } else if (word == "--readme") {
+      options.readme = true;
     } else if (word == "--filter") {
       options.filters.push_back(next());
     } else if (word == "--threshold") {
@@ -79,27 +88,35 @@ Options read_options(int count, char** words) {
       options.paths.push_back(word);
     }
   }
-  if (options.paths.empty()) options.paths.emplace_back("tests/traces");
+  if (options.paths.empty()) options.paths = {"tests/traces", "tests/measured"};
   return options;
 }
 
-bool matches(const TraceCase& trace, const std::vector<std::string>& filters) {
-  const std::string name = trace.file + " " + trace.id;
-  for (const std::string& filter : filters) {
-    if (name.find(filter) == std::string::npos) return false;
-  }
-  return true;
+bool matches(const std::string& file, const std::string& id, const std::vector<std::string>& filters) {
+  const std::string name = file + " " + id;
+  return std::all_of(filters.begin(), filters.end(),
+                     [&](const std::string& filter) { return name.find(filter) != std::string::npos; });
 }
 
-TraceFolder read_cases(const Options& options) {
-  TraceFolder all;
-  for (const std::string& path : options.paths) {
-    TraceFolder read = read_traces(path);
-    for (TraceCase& one : read.cases) {
-      if (matches(one, options.filters)) all.cases.push_back(std::move(one));
-    }
-    all.problems.insert(all.problems.end(), read.problems.begin(), read.problems.end());
+template <typename Case>
+void keep_matching(std::vector<Case>& cases, const std::vector<std::string>& filters) {
+  cases.erase(
+      std::remove_if(cases.begin(), cases.end(), [&](const Case& one) { return !matches(one.file, one.id, filters); }),
+      cases.end());
+}
+
+CaseFolder read_all(const Options& options) {
+  CaseFolder all;
+  for (const std::string& path : options.paths) all.add(read_cases(path));
+  keep_matching(all.traces, options.filters);
+  for (MeasuredFile& file : all.measured) {
+    keep_matching(file.cases, options.filters);
+    keep_matching(file.not_usable, options.filters);
   }
+  all.measured.erase(
+      std::remove_if(all.measured.begin(), all.measured.end(),
+                     [](const MeasuredFile& file) { return file.cases.empty() && file.not_usable.empty(); }),
+      all.measured.end());
   return all;
 }
 
@@ -120,36 +137,38 @@ Prediction predict_or_fail(const TraceCase& trace) {
   return prediction;
 }
 
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
 int run(const Options& options) {
-  const TraceFolder read = read_cases(options);
-  const std::vector<TraceCase>& cases = read.cases;
+  const CaseFolder read = read_all(options);
   for (const std::string& problem : read.problems) std::fprintf(stderr, "not read: %s\n", problem.c_str());
   if (!options.events_file.empty()) {
-    const TraceCase& trace = find_case(cases, options.events_case);
+    const TraceCase& trace = find_case(read.traces, options.events_case);
     const EventStream stream = read_event_stream(options.events_file);
-    std::printf("%s\n%s\n", trace.id.c_str(),
-                compare_events(stream.recording, predict_or_fail(trace).recording, options.limit).report.c_str());
+    print(trace.id + "\n" + compare_events(stream.recording, predict_or_fail(trace).recording, options.limit).report +
+          "\n");
     return 0;
   }
   if (!options.rows.empty()) {
-    const TraceCase& trace = find_case(cases, options.rows);
-    std::printf("%s\n%s", trace.id.c_str(), rows_report(trace, predict_or_fail(trace)).c_str());
+    const TraceCase& trace = find_case(read.traces, options.rows);
+    print(trace.id + "\n" + rows_report(trace, predict_or_fail(trace)));
     return 0;
   }
-  std::vector<CaseScore> scores;
-  bool beyond = false;
-  for (const TraceCase& trace : cases) {
-    scores.push_back(score(trace, trace.cannot_translate.empty() ? predict(trace.config, trace.steps) : Prediction{}));
-    beyond = beyond || std::abs(scores.back().worst_phase()) > options.threshold;
-  }
+  const Accuracy accuracy = measure(read);
   if (options.json) {
-    std::fputs(scores_json(scores).c_str(), stdout);
+    print(accuracy_json(accuracy));
+  } else if (options.readme) {
+    print(readme_tables(accuracy));
   } else {
-    if (!options.summary_only) std::printf("%s\n", case_table(scores, options.threshold).c_str());
-    std::fputs(summary_table(scores, options.threshold).c_str(), stdout);
+    if (!options.summary_only) print(case_table(accuracy.traces, options.threshold) + "\n" + measured_table(accuracy));
+    if (!accuracy.traces.empty()) print(summary_table(accuracy.traces, options.threshold));
+    print(measured_summary(accuracy));
   }
-  if (cases.empty()) return 2;
-  return beyond ? 1 : 0;
+  if (read.traces.empty() && read.measured.empty()) return 2;
+  return std::any_of(accuracy.traces.begin(), accuracy.traces.end(),
+                     [&](const CaseScore& one) { return std::abs(one.worst_phase()) > options.threshold; })
+             ? 1
+             : 0;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 bool further(double a, double b) { return std::abs(a) > std::abs(b); }
 
-double quantile(std::vector<double> sorted, double part) {
+double quantile(const std::vector<double>& sorted, double part) {
   if (sorted.empty()) return 0;
   const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(sorted.size())));
   return sorted[std::min(sorted.size() - 1, rank == 0 ? 0 : rank - 1)];
@@ -75,24 +75,34 @@ CaseScore score(const TraceCase& trace, const Prediction& prediction) {
   return result;
 }
 
-Summary summarise(const std::vector<const CaseScore*>& cases, double (CaseScore::*error)() const, double threshold) {
+Summary summarise(const std::vector<double>& errors, double threshold) {
   Summary summary;
-  std::vector<double> magnitudes;
-  for (const CaseScore* one : cases) {
-    if (!one->scored()) {
-      ++summary.not_scored;
-      continue;
-    }
-    const double value = (one->*error)();
-    ++summary.cases;
-    if (std::abs(value) > threshold) ++summary.beyond;
-    magnitudes.push_back(std::abs(value));
-    summary.worst_over = std::max(summary.worst_over, value);
-    summary.worst_under = std::min(summary.worst_under, value);
+  std::vector<double> sizes;
+  for (const double error : errors) {
+    if (std::abs(error) > threshold) ++summary.beyond;
+    sizes.push_back(std::abs(error));
+    summary.worst_over = std::max(summary.worst_over, error);
+    summary.worst_under = std::min(summary.worst_under, error);
   }
-  std::sort(magnitudes.begin(), magnitudes.end());
-  summary.median = quantile(magnitudes, 0.5);
-  summary.ninetieth = quantile(magnitudes, 0.9);
+  std::sort(sizes.begin(), sizes.end());
+  summary.cases = static_cast<int>(sizes.size());
+  summary.median = quantile(sizes, 0.5);
+  summary.ninetieth = quantile(sizes, 0.9);
+  return summary;
+}
+
+Summary summarise(const std::vector<const CaseScore*>& cases, double (CaseScore::*error)() const, double threshold) {
+  std::vector<double> errors;
+  int not_scored = 0;
+  for (const CaseScore* one : cases) {
+    if (one->scored()) {
+      errors.push_back((one->*error)());
+    } else {
+      ++not_scored;
+    }
+  }
+  Summary summary = summarise(errors, threshold);
+  summary.not_scored = not_scored;
   return summary;
 }
 

@@ -52,6 +52,9 @@ struct Summary {
   double worst_under = 0;
 };
 
+/// Of these errors: median and 90th percentile of their size, the furthest on either side.
+Summary summarise(const std::vector<double>& errors, double threshold = 0);
+
 /// Of the worst phase of each case, or of reserved bytes.
 Summary summarise(const std::vector<const CaseScore*>& cases, double (CaseScore::*error)() const, double threshold);
 

@@ -1,9 +1,6 @@
-// Reads files of recorded steps: lists of cases, as tests/traces/README.md describes them.
+// Reads lists of recorded steps, as tests/traces/README.md describes them.
 #include "engine/accuracy/trace_case.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -56,52 +53,17 @@ TraceCase read_case(const json& object, const std::string& file) {
   return result;
 }
 
-json parse(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error(path + ": cannot be opened");
-  try {
-    return json::parse(file);
-  } catch (const json::exception& error) {
-    throw std::runtime_error(path + ": " + error.what());
-  }
-}
-
 }  // namespace
 
-std::vector<TraceCase> read_trace_file(const std::string& path) {
-  const json list = parse(path);
-  if (!list.is_array()) throw std::runtime_error(path + ": is not a list of cases");
+std::vector<TraceCase> read_traces(const json& list, const std::string& file) {
+  if (!list.is_array()) throw std::runtime_error("is not a list of cases");
   std::vector<TraceCase> cases;
   try {
-    for (const json& object : list) cases.push_back(read_case(object, std::filesystem::path(path).stem().string()));
+    for (const json& object : list) cases.push_back(read_case(object, file));
   } catch (const json::exception& error) {
-    throw std::runtime_error(path + ": case " + std::to_string(cases.size() + 1) + ": " + error.what());
+    throw std::runtime_error("case " + std::to_string(cases.size() + 1) + ": " + error.what());
   }
   return cases;
-}
-
-TraceFolder read_traces(const std::string& path) {
-  namespace fs = std::filesystem;
-  TraceFolder result;
-  std::vector<fs::path> files;
-  std::error_code failed;
-  if (fs::is_directory(path, failed)) {
-    for (const auto& entry : fs::directory_iterator(path, failed)) {
-      if (entry.path().extension() == ".json") files.push_back(entry.path());
-    }
-    if (files.empty()) result.problems.push_back(path + ": has no .json files");
-    std::sort(files.begin(), files.end());
-  } else {
-    files.emplace_back(path);
-  }
-  for (const fs::path& file : files) {
-    try {
-      for (TraceCase& one : read_trace_file(file.string())) result.cases.push_back(std::move(one));
-    } catch (const std::exception& error) {
-      result.problems.emplace_back(error.what());
-    }
-  }
-  return result;
 }
 
 }  // namespace trainmem

@@ -1,8 +1,8 @@
 // One recorded training step: what was run, and what it allocated. tests/traces/README.md describes the files.
 #pragma once
 
-#include <array>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -54,16 +54,7 @@ struct TraceCase {
   std::map<std::string, RecordedMoment> at_peak;  ///< by phase of the last step
 };
 
-/// Cases of one file. Throws std::runtime_error when the file is not of that form.
-std::vector<TraceCase> read_trace_file(const std::string& path);
-
-/// What a folder held: its cases by file name, and the files that are not of this form with the reason.
-struct TraceFolder {
-  std::vector<TraceCase> cases;
-  std::vector<std::string> problems;
-};
-
-/// Reads every *.json of a folder, or one file. Throws nothing.
-TraceFolder read_traces(const std::string& path);
+/// A list of recorded steps. Throws std::runtime_error when it is not of that form.
+std::vector<TraceCase> read_traces(const nlohmann::json& list, const std::string& file);
 
 }  // namespace trainmem

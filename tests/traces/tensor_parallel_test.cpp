@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/accuracy/case_folder.h"
 #include "engine/accuracy/predict.h"
 #include "engine/accuracy/score.h"
 #include "engine/accuracy/trace_case.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "engine/accuracy/case_folder.h"
 #include "engine/accuracy/compare_events.h"
 #include "engine/accuracy/event_stream.h"
 #include "engine/accuracy/predict.h"
@@ -85,7 +86,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
 }
 
 TEST_CASE("recorded steps: a model has exactly the recorded bytes of weights") {
-  for (const TraceCase& trace : read_traces(folder).cases) {
+  for (const TraceCase& trace : read_cases(folder).traces) {
     if (trace.file.rfind("transformers_", 0) != 0 || !trace.cannot_translate.empty()) continue;
     const CaseScore one = score_of(trace);
     if (!one.scored()) continue;
@@ -130,11 +131,11 @@ TEST_CASE("recorded steps: under FSDP our event stream is the recorded one in ev
 }
 
 TEST_CASE("recorded steps: files of another form are named and the rest is read") {
-  const TraceFolder read = read_traces(folder);
-  CHECK(read.cases.size() > 500);
+  const CaseFolder read = read_cases(folder);
+  CHECK(read.traces.size() > 500);
   REQUIRE(read.problems.size() == 1);
   CHECK(read.problems[0].find("compiled_blocks.json: is not a list of cases") != std::string::npos);
-  CHECK(read_traces(folder + "no-such-file.json").problems.size() == 1);
+  CHECK(read_cases(folder + "no-such-file.json").problems.size() == 1);
 }
 
 TEST_CASE("recorded steps: a file of one case is read and scored like the others") {

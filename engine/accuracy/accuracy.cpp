@@ -1,0 +1,119 @@
+#include "engine/accuracy/accuracy.h"
+
+#include <map>
+#include <tuple>
+
+#include "engine/config/words.h"
+
+namespace trainmem {
+namespace {
+
+bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+
+/// What a file of recorded steps holds; a file of another name stands for itself.
+std::string kind_of(const CaseScore& one) {
+  if (starts_with(one.file, "transformers_")) return "one GPU";
+  if (one.file == "lora") return "LoRA";
+  if (one.file == "experts") return "mixture of experts";
+  if (one.file == "ddp") return "DDP";
+  if (one.file == "fsdp1") return "FSDP1";
+  if (one.file == "fsdp2") return "FSDP2";
+  if (one.file == "tensor_parallel") return "tensor parallel";
+  if (one.file == "torchtitan") return "torchtitan, FSDP2";
+  return one.file;
+}
+
+Summary summary_of(const std::vector<double>& errors, int not_scored) {
+  Summary result = summarise(errors);
+  result.not_scored = not_scored;
+  return result;
+}
+
+}  // namespace
+
+Accuracy measure(const CaseFolder& folder) {
+  Accuracy result;
+  for (const TraceCase& trace : folder.traces) {
+    result.traces.push_back(
+        score(trace, trace.cannot_translate.empty() ? predict(trace.config, trace.steps) : Prediction{}));
+  }
+  for (const MeasuredFile& file : folder.measured) {
+    for (const MeasuredCase& one : file.cases) result.measured.push_back(score(one));
+    result.files.push_back({file.file, file.source, file.url, file.notes, {}, file.not_usable});
+  }
+  return result;
+}
+
+std::vector<Group> trace_groups(const std::vector<CaseScore>& scores) {
+  struct Errors {
+    std::string framework;
+    std::vector<double> allocated, reserved;
+    int not_scored = 0;
+  };
+  std::vector<std::string> order;
+  std::map<std::string, Errors> kinds;
+  for (const CaseScore& one : scores) {
+    const std::string kind = kind_of(one);
+    if (kinds.count(kind) == 0) order.push_back(kind);
+    Errors& errors = kinds[kind];
+    errors.framework = one.file == "torchtitan" ? "torchtitan" : "transformers";
+    if (!one.scored()) {
+      ++errors.not_scored;
+      continue;
+    }
+    errors.allocated.push_back(one.worst_phase());
+    if (one.reserved.recorded != 0) errors.reserved.push_back(one.worst_reserved());
+  }
+  std::vector<Group> groups;
+  for (const char* counter : {"allocated", "reserved"}) {
+    for (const std::string& kind : order) {
+      const Errors& errors = kinds[kind];
+      const bool allocated = std::string(counter) == "allocated";
+      groups.push_back({kind, errors.framework, counter,
+                        summary_of(allocated ? errors.allocated : errors.reserved, errors.not_scored)});
+    }
+  }
+  return groups;
+}
+
+std::vector<Group> measured_groups(const std::vector<MeasuredScore>& scores, bool certain) {
+  using Key = std::tuple<std::string, std::string, std::string>;
+  std::map<Key, std::vector<double>> errors;
+  std::map<Key, int> not_scored;
+  for (const MeasuredScore& one : scores) {
+    if (one.certain() != certain) continue;
+    for (const ScoredReading& reading : one.readings)
+      errors[{one.file, one.framework, name(reading.counter)}].push_back(reading.bytes.error());
+    if (!one.scored()) ++not_scored[{one.file, one.framework, name(one.read)}];
+  }
+  for (const auto& [key, count] : not_scored) errors[key];
+  std::vector<Group> groups;
+  for (const auto& [key, values] : errors) {
+    const auto& [file, framework, counter] = key;
+    groups.push_back({file, framework, counter, summary_of(values, not_scored[key])});
+  }
+  return groups;
+}
+
+Summary by_confidence(const std::vector<MeasuredScore>& scores, Confidence confidence) {
+  std::vector<double> errors;
+  int not_scored = 0;
+  for (const MeasuredScore& one : scores) {
+    if (one.confidence != confidence) continue;
+    if (!one.scored()) ++not_scored;
+    if (!one.readings.empty()) errors.push_back(one.error());
+  }
+  return summary_of(errors, not_scored);
+}
+
+Outcomes outcomes(const std::vector<MeasuredScore>& scores) {
+  Outcomes result;
+  for (const MeasuredScore& one : scores) {
+    if (!one.scored() || !one.certain() || one.fit == Fit::unknown) continue;
+    ++(one.out_of_memory ? result.out_of_memory : result.fitted);
+    if (one.contradicts()) ++(one.out_of_memory ? result.out_of_memory_called_fit : result.fitted_called_too_large);
+  }
+  return result;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,92 @@
+#include "engine/accuracy/measured_report.h"
+
+#include <cstdio>
+
+namespace trainmem {
+namespace {
+
+std::string percent(double fraction) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%+8.2f", 100 * fraction);
+  return text;
+}
+
+std::string gib(Bytes bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%9.3f", static_cast<double>(bytes) / (1 << 30));
+  return text;
+}
+
+std::string line(const MeasuredScore& one) {
+  std::string text;
+  bool first = true;
+  for (const ScoredReading& reading : one.readings) {
+    char head[64];
+    std::snprintf(head, sizeof head, "  %-9s ", name(reading.counter));
+    text += head + gib(reading.bytes.recorded) + " " + gib(reading.bytes.predicted) + percent(reading.bytes.error()) +
+            (first ? "  " + one.id : "") + (first && one.contradicts() ? "  (verdict contradicts the outcome)" : "") +
+            "\n";
+    first = false;
+  }
+  if (one.readings.empty()) {
+    text += std::string(one.contradicts() ? "  WRONG   " : "  right   ") +
+            (one.out_of_memory ? "ended out of memory" : "fitted") + "  " + one.id + "\n";
+  }
+  if (!one.uncertain_because.empty()) text += "            uncertain: " + one.uncertain_because + "\n";
+  return text;
+}
+
+std::string part(const Accuracy& accuracy, const MeasuredFile& file, bool certain) {
+  std::string text;
+  for (const MeasuredScore& one : accuracy.measured) {
+    if (one.file != file.file || one.certain() != certain) continue;
+    text += one.scored() ? line(one) : "  not scored: " + one.id + ": " + one.not_scored + "\n";
+  }
+  return text;
+}
+
+std::string group_line(const Group& group) {
+  const Summary& e = group.errors;
+  char text[200];
+  std::snprintf(text, sizeof text, "%-18s %-13s %-10s %5d %5d %8.2f %8.2f %s %s\n", group.name.c_str(),
+                group.framework.c_str(), group.counter.c_str(), e.cases, e.not_scored, 100 * e.median,
+                100 * e.ninetieth, percent(e.worst_over).c_str(), percent(e.worst_under).c_str());
+  return text;
+}
+
+constexpr const char* group_head =
+    "source             framework     counter    cases  none   median     90 %     over    under\n";
+
+}  // namespace
+
+std::string measured_table(const Accuracy& accuracy) {
+  std::string text;
+  for (const MeasuredFile& file : accuracy.files) {
+    text += file.file + ": " + file.source + "\n  counter    measured predicted   error  (GiB, percent)\n";
+    text += part(accuracy, file, true);
+    const std::string uncertain = part(accuracy, file, false);
+    if (!uncertain.empty()) text += " uncertain configurations\n" + uncertain;
+    for (const NotUsable& one : file.not_usable) text += "  not usable: " + one.id + ": " + one.reason + "\n";
+    text += "\n";
+  }
+  return text;
+}
+
+std::string measured_summary(const Accuracy& accuracy) {
+  if (accuracy.measured.empty()) return {};
+  std::string text = std::string("Published runs, errors in percent.\n") + group_head;
+  for (const Group& group : measured_groups(accuracy.measured, true)) text += group_line(group);
+  for (const Confidence confidence : {Confidence::high, Confidence::medium})
+    text += group_line({name(confidence), "confidence", "all", by_confidence(accuracy.measured, confidence)});
+  text += std::string("\nPublished runs of uncertain configuration, errors in percent.\n") + group_head;
+  for (const Group& group : measured_groups(accuracy.measured, false)) text += group_line(group);
+  const Outcomes seen = outcomes(accuracy.measured);
+  char counts[300];
+  std::snprintf(counts, sizeof counts,
+                "\nRuns that fitted: %d, of which called too large: %d. Runs that ended out of memory: %d, of which "
+                "called a fit: %d.\n",
+                seen.fitted, seen.fitted_called_too_large, seen.out_of_memory, seen.out_of_memory_called_fit);
+  return text + counts;
+}
+
+}  // namespace trainmem

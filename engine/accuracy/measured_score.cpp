@@ -1,0 +1,49 @@
+#include "engine/accuracy/measured_score.h"
+
+#include "engine/config/words.h"
+#include "engine/estimate.h"
+
+namespace trainmem {
+namespace {
+
+/// What the engine says that this counter shows; -1: it does not say, as for a stage other than the worst.
+Bytes predicted(const Result& result, const MeasuredCase& measured, MemoryCounter counter) {
+  const bool of_stage = measured.stage >= 0 && measured.stage < static_cast<std::int64_t>(result.stages.size());
+  const bool worst = !of_stage || result.stages[static_cast<std::size_t>(measured.stage)].worst;
+  switch (counter) {
+    case MemoryCounter::allocated:
+    case MemoryCounter::active:
+      return worst ? result.allocated : result.stages[static_cast<std::size_t>(measured.stage)].allocated;
+    case MemoryCounter::reserved: return worst ? result.reserved.expected : -1;
+    case MemoryCounter::device: return worst ? result.device.expected : -1;
+  }
+  return -1;
+}
+
+}  // namespace
+
+bool MeasuredScore::contradicts() const { return scored() && fit == (out_of_memory ? Fit::fits : Fit::does_not_fit); }
+
+MeasuredScore score(const MeasuredCase& measured) {
+  MeasuredScore result;
+  result.file = measured.file;
+  result.id = measured.id;
+  result.source = measured.source;
+  result.notes = measured.notes;
+  result.uncertain_because = measured.uncertain_because;
+  result.confidence = measured.confidence;
+  result.out_of_memory = measured.out_of_memory;
+  result.framework = word(measured.config.recipe.framework);
+  if (!measured.readings.empty()) result.read = measured.readings.front().counter;
+  result.not_scored = measured.cannot_read;
+  if (!result.scored()) return result;
+  const Result answer = estimate(measured.config);
+  result.fit = answer.verdict.fit;
+  for (const Reading& reading : measured.readings) {
+    const Bytes bytes = predicted(answer, measured, reading.counter);
+    if (bytes >= 0) result.readings.push_back({reading.counter, {reading.bytes, bytes}});
+  }
+  return result;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,41 @@
+// The engine's answer to published runs, beside what was read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/accuracy/measured_case.h"
+#include "engine/accuracy/score.h"
+#include "engine/result.h"
+
+namespace trainmem {
+
+struct ScoredReading {
+  MemoryCounter counter = MemoryCounter::allocated;
+  Pair bytes;
+};
+
+struct MeasuredScore {
+  std::string file;
+  std::string id;
+  std::string framework;
+  std::string source;
+  std::string notes;
+  std::string uncertain_because;
+  std::string not_scored;  ///< why the engine gives no answer; empty: it does
+  Confidence confidence = Confidence::medium;
+  MemoryCounter read = MemoryCounter::allocated;  ///< what was read first
+  std::vector<ScoredReading> readings;            ///< the first one counts
+  bool out_of_memory = false;                     ///< what happened
+  Fit fit = Fit::unknown;                         ///< what the engine says
+
+  bool scored() const { return not_scored.empty(); }
+  bool certain() const { return confidence != Confidence::uncertain; }
+  /// The run ended out of memory and is called a fit, or it ran and is called too large.
+  bool contradicts() const;
+  double error() const { return readings.empty() ? 0 : readings.front().bytes.error(); }
+};
+
+MeasuredScore score(const MeasuredCase& measured);
+
+}  // namespace trainmem

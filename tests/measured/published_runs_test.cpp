@@ -1,0 +1,125 @@
+// The engine against published runs: the files are of the form that tests/measured/README.md describes, and what the
+// engine has reached it keeps. Readings come from the sources named in each file.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "engine/accuracy/accuracy.h"
+#include "engine/accuracy/measured_report.h"
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+namespace {
+
+const std::string folder = TRAINMEM_SOURCE_DIR "/tests/measured";
+
+const CaseFolder& cases() {
+  static const CaseFolder read = read_cases(folder);
+  return read;
+}
+
+const Accuracy& accuracy() {
+  static const Accuracy measured = measure(cases());
+  return measured;
+}
+
+nlohmann::json one_case() {
+  return nlohmann::json::parse(R"({"source": "s", "cases": [{"id": "a", "outcome": "fits", "confidence": "high",
+    "counter": "allocated", "measured_bytes": 1000, "configuration": {"model": "gpt2", "gpu": "h100-sxm"}}]})");
+}
+
+}  // namespace
+
+TEST_CASE("published runs: every file is read, every case has its own name and a configuration without mistakes") {
+  CHECK(cases().problems.empty());
+  CHECK(cases().measured.size() >= 12);
+  for (const MeasuredFile& file : cases().measured) {
+    std::set<std::string> names;
+    for (const MeasuredCase& one : file.cases) {
+      CAPTURE(file.file, one.id, one.cannot_read);
+      CHECK(names.insert(one.id).second);
+      // What cannot be answered is not modelled yet; nothing else may be wrong with a configuration.
+      CHECK((one.cannot_read.empty() || one.cannot_read.find("not yet modelled") != std::string::npos));
+    }
+    for (const NotUsable& one : file.not_usable) CHECK(names.insert(one.id).second);
+  }
+}
+
+TEST_CASE("published runs: Megatron-LM on B200 is within 1 % in every case, transformers on one GPU within 0.2 %") {
+  int megatron = 0;
+  int one_gpu = 0;
+  for (const MeasuredScore& one : accuracy().measured) {
+    if (!one.scored() || !one.certain() || one.readings.front().counter != MemoryCounter::allocated) continue;
+    CAPTURE(one.file, one.id, one.error());
+    if (one.file == "megatron-b200") {
+      ++megatron;
+      CHECK(std::abs(one.error()) <= 0.01);
+    }
+    if (one.file == "fms-acceleration" && one.confidence == Confidence::high &&
+        one.id.find("-g1-") != std::string::npos) {
+      ++one_gpu;
+      CHECK(std::abs(one.error()) <= 0.002);
+    }
+  }
+  CHECK(megatron >= 30);
+  CHECK(one_gpu >= 3);
+}
+
+TEST_CASE("published runs: no run that fitted is called too large, no run that did not is called a fit") {
+  const Outcomes seen = outcomes(accuracy().measured);
+  CHECK(seen.fitted > 100);
+  CHECK(seen.fitted_called_too_large == 0);
+  CHECK(seen.out_of_memory_called_fit == 0);
+}
+
+TEST_CASE("published runs: a file that is not of the form names the case and what is wrong") {
+  CHECK(read_measured(one_case(), "f").cases.front().readings.front().bytes == 1000);
+  nlohmann::json wrong = one_case();
+  wrong["cases"][0]["counter"] = "resident";
+  CHECK_THROWS_WITH(read_measured(wrong, "f"), "f: case a: 'resident' is not known");
+  wrong = one_case();
+  wrong["cases"][0]["confidence"] = "uncertain";
+  CHECK_THROWS_WITH(read_measured(wrong, "f"), Catch::Contains("uncertain_because"));
+  wrong = one_case();
+  wrong["cases"][0]["configuration"]["model"] = "gpt-none";
+  const MeasuredFile read = read_measured(wrong, "f");
+  CHECK(read.cases[0].cannot_read.find("gpt-none") != std::string::npos);
+  CHECK_FALSE(score(read.cases[0]).scored());
+}
+
+TEST_CASE("published runs: errors are counted by source, certain and uncertain apart") {
+  MeasuredScore over;
+  over.file = "f";
+  over.framework = "megatron";
+  over.confidence = Confidence::high;
+  over.readings = {{MemoryCounter::allocated, {100, 110}}};
+  MeasuredScore under = over;
+  under.readings = {{MemoryCounter::allocated, {100, 98}}};
+  MeasuredScore uncertain = over;
+  uncertain.confidence = Confidence::uncertain;
+  MeasuredScore none = over;
+  none.readings.clear();
+  none.not_scored = "not yet modelled";
+  const std::vector<Group> groups = measured_groups({over, under, uncertain, none}, true);
+  REQUIRE(groups.size() == 1);
+  CHECK(groups[0].errors.cases == 2);
+  CHECK(groups[0].errors.not_scored == 1);
+  CHECK(groups[0].errors.median == Approx(0.02));
+  CHECK(groups[0].errors.ninetieth == Approx(0.1));
+  CHECK(groups[0].errors.worst_under == Approx(-0.02));
+  CHECK(measured_groups({over, under, uncertain, none}, false).front().errors.cases == 1);
+  over.fit = Fit::does_not_fit;
+  under.fit = Fit::fits;
+  under.out_of_memory = true;
+  CHECK(outcomes({over, under}).fitted_called_too_large == 1);
+  CHECK(outcomes({over, under}).out_of_memory_called_fit == 1);
+  const Accuracy all{{}, {{"f", "source", "", "", {}, {{"f", "dropped", "why"}}}}, {over, under, none}};
+  const std::string table = measured_table(all);
+  CHECK(table.find("(verdict contradicts the outcome)") != std::string::npos);
+  CHECK(table.find("not usable: dropped: why") != std::string::npos);
+  const auto json = nlohmann::json::parse(accuracy_json(all));
+  CHECK(json["published_runs"]["cases"][0]["readings"][0]["predicted"] == 110);
+  CHECK(json["published_runs"]["files"][0]["not_usable"][0]["reason"] == "why");
+}
