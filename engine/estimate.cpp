@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "engine/allocator.h"
+#include "engine/bandwidth/bandwidth.h"
 #include "engine/modelled/not_counted.h"
 #include "engine/parallel/megatron.h"
 #include "engine/parallel/pipeline.h"
@@ -155,8 +156,8 @@ Result estimate(const Config& config) {
   constexpr std::int32_t steps = 2;
   Result result;
   result.stages = all_stages(config);
-  const Recording tape =
-      run_training(config, {.steps = steps, .short_accumulation = true, .stage = worst_stage(result.stages)});
+  const std::int64_t stage = worst_stage(result.stages);
+  const Recording tape = run_training(config, {.steps = steps, .short_accumulation = true, .stage = stage});
   const std::vector<FoldedPhase> folded = fold(tape);
   const FoldedPhase& peak = highest(folded);
   result.allocated = peak.peak.total;
@@ -189,6 +190,7 @@ Result estimate(const Config& config) {
   result.num_gpus = r.data_parallel_size * r.tensor_parallel * r.pipeline_parallel * r.context_parallel;
   result.global_batch_size = r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;
   result.textbook = textbook(config, result.parameters);
+  result.bandwidth = bandwidth(config, result, run_training(config, {.steps = steps, .fold = true, .stage = stage}));
   result.not_counted = not_counted(config);
   return result;
 }

@@ -29,4 +29,13 @@ const char* name(Phase phase) {
   return "";
 }
 
+const char* name(Bound bound) {
+  switch (bound) {
+    case Bound::memory: return "memory";
+    case Bound::arithmetic: return "arithmetic";
+    case Bound::unknown: return "unknown";
+  }
+  return "unknown";
+}
+
 }  // namespace trainmem

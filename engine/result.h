@@ -108,6 +108,48 @@ struct TextbookLine {
   std::string leaves_out;
 };
 
+/// What one GPU moves through its memory in one phase of a step, and computes. See bandwidth/bandwidth.h.
+struct PhaseBandwidth {
+  Phase phase = Phase::forward;
+  std::array<double, component_count> components{};  ///< bytes read and written; exact below 2^53
+  double bytes = 0;                                  ///< their sum
+  double flops = 0;                                  ///< of matrix products and attention
+  double recomputed_flops = 0;                       ///< of them, those of recomputation
+  double arithmetic_seconds = 0;                     ///< at the peak; 0: peak unknown, or no arithmetic
+};
+
+enum class Bound : std::uint8_t { memory, arithmetic, unknown };
+const char* name(Bound bound);
+
+struct PhaseTime {
+  Phase phase = Phase::forward;
+  double memory_seconds = 0;
+  double seconds = 0;  ///< the longer of memory and arithmetic
+  Bound bound = Bound::unknown;
+};
+
+/// The step at one bandwidth.
+struct RateBandwidth {
+  std::string name;  ///< datasheet, measured or given
+  double gb_per_s = 0;
+  double ridge_point = 0;  ///< floating-point operations a byte at which memory and arithmetic take equally long
+  std::vector<PhaseTime> phases;
+  double step_seconds = 0;             ///< no step can be shorter
+  double tokens_per_second = 0;        ///< of all GPUs together
+  double model_flops_utilization = 0;  ///< the step's arithmetic without recomputation over the peak; 0: unknown
+};
+
+struct Bandwidth {
+  std::vector<PhaseBandwidth> phases;
+  double bytes = 0;
+  double flops = 0;
+  double flops_per_token = 0;  ///< 6N + 12LHQT: Chowdhery et al. 2022, appendix B, with the parameters a token uses
+  double tokens = 0;           ///< of one optimizer step, over all GPUs
+  double peak_flops_per_second = 0;  ///< dense, 16-bit; 0: unknown, and for fp32 training
+  std::string optimizer_source;      ///< where the optimizer's passes over memory stand
+  std::vector<RateBandwidth> rates;  ///< of the bandwidths that are known; the last one is in force
+};
+
 struct Result {
   Bytes allocated = 0;
   Range reserved;
@@ -122,6 +164,7 @@ struct Result {
   std::vector<RuntimeRow> runtime;
   Verdict verdict;
   std::vector<TextbookLine> textbook;
+  Bandwidth bandwidth;
   std::int64_t parameters = 0;         ///< of the whole model
   std::int64_t active_parameters = 0;  ///< used by one token
   std::int64_t trainable_parameters = 0;

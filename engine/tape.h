@@ -1,7 +1,8 @@
 // The tape: what a training step allocates and frees, in order, on which stream.
 //
 // One run writes one Recording. Its readers: tape_fold.h (net and peak of stretches, repeats in closed form),
-// allocator.h (reserved memory), tape_rows.h (who is alive at a moment, the timeline).
+// allocator.h (reserved memory), tape_rows.h (who is alive at a moment, the timeline), bandwidth/traffic.h (bytes moved
+// and arithmetic, by phase).
 #pragma once
 
 #include <array>
@@ -58,12 +59,22 @@ struct RepeatMark {
   Size times = 1;
 };
 
+/// Arithmetic, and memory traffic that no allocation shows: see tensor/work.h.
+struct WorkMark {
+  std::uint32_t event = 0;  ///< the event that follows
+  Component component = Component::weights;
+  bool forward = true;    ///< of a forward operation; within backward: a recomputation
+  Bytes bytes = 0;        ///< read or written
+  double operations = 0;  ///< floating-point operations
+};
+
 struct Recording {
   std::vector<StorageRecord> storages;
   std::vector<std::int32_t> events;  ///< +k allocates storage k - 1, -k frees it
   std::vector<PhaseMark> phases;
   std::vector<PlaceMark> place_marks;
   std::vector<std::string> places{""};  ///< "attention", "mlp", "loss"; 0: the model itself
+  std::vector<WorkMark> work;           ///< in order of event
   std::vector<RepeatMark> repeats;      ///< in order of first_event, outer before inner; empty in a full recording
 };
 

@@ -1,5 +1,6 @@
 // From a result to JSON: exactly the members of result.h, enumerations as their names.
 #include "engine/border/json_io.h"
+#include "engine/border/json_io_bandwidth.h"
 #include "engine/border/json_writer.h"
 
 namespace trainmem {
@@ -142,6 +143,7 @@ std::string write_result(const Result& result) {
   write_list("runtime", result.runtime, out);
   write(result.verdict, out.key("verdict"));
   write_list("textbook", result.textbook, out);
+  write_bandwidth(result.bandwidth, out.key("bandwidth"));
   out.key("parameters").integer(result.parameters);
   out.key("active_parameters").integer(result.active_parameters);
   out.key("trainable_parameters").integer(result.trainable_parameters);

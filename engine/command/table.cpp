@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/command/bandwidth_table.h"
 #include "engine/command/text.h"
 #include "engine/config/words.h"
 
@@ -121,6 +122,7 @@ std::string result_table(const Config& config, const Result& result) {
   if (result.stages.size() > 1) out += "\n" + stages(result);
   if (!result.rows.empty()) out += "\n" + rows(result);
   if (!result.runtime.empty()) out += "\n" + outside(result);
+  if (!result.bandwidth.rates.empty()) out += "\n" + bandwidth_table(result.bandwidth);
   if (!result.not_counted.empty()) {
     out += "\nNot counted:\n";
     for (const std::string& sentence : result.not_counted) out += wrapped("- " + sentence, 100);

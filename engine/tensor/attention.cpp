@@ -2,6 +2,7 @@
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 #include "engine/tensor/selective.h"
+#include "engine/tensor/work.h"
 
 namespace trainmem {
 
@@ -39,14 +40,20 @@ Tensor contiguous_heads(const Tensor& x) {
   return allocate_heads(s, x.dtype(), {&flash_copy_rule, "contiguous copy (scratch)"});
 }
 
-Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
-  (void)dropout;  // its mask is drawn again in backward
+AttentionSizes sizes_of(const Tensor& q, const Tensor& k, bool causal) {
+  return {q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), causal};
+}
+
+Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options) {
+  // The mask of its dropout is drawn again in backward.
+  const AttentionSizes sizes = sizes_of(q, k, options.causal);
   const Ref<Node> node = begin_node(flash_rule, {&q, &k, &v});
   keep(node, q);
   keep(node, k);
   keep(node, v);
   const Shape& shape = q.shape();
   std::vector<Tensor> results = selected_attention([&] {
+    note_attention(Pass::forward, sizes);
     return std::vector<Tensor>{
         allocate_like(q, shape, q.dtype(), {&flash_rule, "attention output"}),
         allocate({shape[0], shape[1], shape[2]}, DType::float32, {&flash_rule, "log-sum-exp"}),
@@ -56,9 +63,10 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) 
   });
   for (const Tensor& result : results) keep(node, result);
   if (node)
-    node->backward = [](Backward& b) {
+    node->backward = [sizes](Backward& b) {
       std::vector<Tensor> kept;
       for (int i = 0; i < 7; ++i) kept.push_back(b.kept(i));
+      note_attention(Pass::backward, sizes);
       const Tensor& query = kept[0];
       const Tensor& key = kept[1];
       const Tensor gradient = contiguous_heads(b.gradient());
@@ -80,7 +88,8 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) 
   return std::move(results[0]);
 }
 
-Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal) {
+  const AttentionSizes sizes = sizes_of(q, k, causal && !mask.defined());
   const Ref<Node> node = begin_node(efficient_rule, {&q, &k, &v, &mask});
   keep(node, q);
   keep(node, k);
@@ -88,6 +97,7 @@ Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
   if (mask.defined()) keep(node, mask);
   const Shape& shape = q.shape();
   const Shape out_shape{shape[0], shape[1], shape[2], v.size(3)};
+  note_attention(Pass::forward, sizes);
   Tensor result = allocate_heads(out_shape, q.dtype(), {&efficient_rule, "attention output"});
   const Tensor log_sum_exp =
       allocate({shape[0], shape[1], round_up(shape[2], 32)}, DType::float32, {&efficient_rule, "log-sum-exp"});
@@ -98,9 +108,10 @@ Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
   keep(node, seed);
   keep(node, offset);
   if (node)
-    node->backward = [masked = mask.defined()](Backward& b) {
+    node->backward = [masked = mask.defined(), sizes](Backward& b) {
       std::vector<Tensor> kept;
       for (int i = 0; i < (masked ? 8 : 7); ++i) kept.push_back(b.kept(i));
+      note_attention(Pass::backward, sizes);
       const Tensor& query = kept[0];
       const Tensor& key = kept[1];
       const Tensor& value = kept[2];
@@ -209,8 +220,9 @@ Tensor scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, cons
   ScaledDotProduct options = given;
   options.mask = additive_mask(given.mask, q.dtype());
   switch (select_attention(q, k, v, options)) {
-    case AttentionAlgorithm::flash: return flash(q, k, v, options.dropout);
-    case AttentionAlgorithm::efficient: return efficient(q, k, v, aligned_mask(std::move(options.mask)));
+    case AttentionAlgorithm::flash: return flash(q, k, v, options);
+    case AttentionAlgorithm::efficient:
+      return efficient(q, k, v, aligned_mask(std::move(options.mask)), options.causal);
     case AttentionAlgorithm::math: return math(std::move(q), std::move(k), std::move(v), options);
   }
   return {};

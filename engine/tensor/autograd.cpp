@@ -5,6 +5,7 @@
 
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/work.h"
 
 namespace trainmem {
 
@@ -53,6 +54,9 @@ void accumulate(const Tensor& leaf, Tensor gradient) {
     body->grad->requires_grad = false;
     set_component(body->grad, Component::gradients);
     note_kept(body->grad, accumulate_rule);
+  } else {  // added in place: read and written
+    const Bytes bytes = body->grad.elements().value() * element_bytes(body->grad.dtype());
+    note_traffic(Pass::backward, Component::gradients, 2 * bytes);
   }
   if (body->gradient_hook) body->gradient_hook(leaf);
 }

@@ -1,6 +1,7 @@
 // Number formats: casts, type promotion, autocast.
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/work.h"
 
 namespace trainmem {
 
@@ -47,6 +48,7 @@ Tensor autocast_low(Tensor argument) {
   Tensor copy;
   {
     const Set<Component> component(run.component, Component::weights);
+    note_traffic(Pass::forward, Component::weights, x.elements().value() * element_bytes(x.dtype()));
     copy = to(std::move(x), run.autocast.dtype, autocast_rule.name);
   }
   if (!run.stopped) note_kept(copy, autocast_rule);

@@ -4,6 +4,7 @@
 
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/work.h"
 
 namespace trainmem {
 
@@ -44,6 +45,10 @@ Tensor fused_linear_cross_entropy(Tensor argument, const Tensor& given_weight) {
   keep(node, x_gradient);
   if (weight_gradient.defined()) keep(node, weight_gradient);
   const Tensor losses = allocate({x.size(0)}, DType::float32, {&fused_linear_rule, "losses"});
+  // Logits and both gradients, all in forward; each chunk reads the weight, at least one pass over it is left.
+  const Bytes weight_bytes = weight.elements().value() * element_bytes(weight.dtype());
+  note_linear(Pass::forward, x.size(0), weight.elements(), weight_bytes);
+  note_linear_backward(x.size(0), weight.elements(), weight_bytes, true, wants(node, 1));
   { const Tensor logits = allocate({chunk, weight.size(0)}, x.dtype(), {&fused_linear_rule, "logits of a chunk"}); }
   Tensor loss = allocate({}, DType::float32, {&fused_linear_rule, "loss"});
   if (node)

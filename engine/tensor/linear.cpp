@@ -2,6 +2,7 @@
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 #include "engine/tensor/selective.h"
+#include "engine/tensor/work.h"
 
 namespace trainmem {
 
@@ -37,6 +38,8 @@ Factors addmm_factors(const Tensor& x, const Tensor& weight, const Tensor& bias)
   return factors;
 }
 
+Bytes bytes_of(const Tensor& weight) { return weight.elements().value() * element_bytes(weight.dtype()); }
+
 /// x (..., in) times a weight that maps in to out; the weight itself is (out, in) or (in, out).
 Tensor product(Factors factors, Size out, const char* role) {
   const Tensor bias = std::move(factors.bias);
@@ -52,11 +55,16 @@ Tensor product(Factors factors, Size out, const char* role) {
   const Ref<Node> node = begin_node(linear_rule, {&x, &weight, &bias});
   if (wants(node, 1)) keep(node, x);
   if (wants(node, 0)) keep(node, weight);
-  const auto make = [&] { return allocate({x.size(0), out}, x.dtype(), {&linear_rule, role}); };
+  const auto make = [&] {
+    note_linear(Pass::forward, x.size(0), weight.elements(), bytes_of(weight));
+    return allocate({x.size(0), out}, x.dtype(), {&linear_rule, role});
+  };
   Tensor result = bias.defined() ? make() : selected_product(make);
   if (node)
-    node->backward = [x_shape = x.shape(), weight_shape = weight.shape(), biased = bias.defined()](Backward& b) {
+    node->backward = [x_shape = x.shape(), weight_shape = weight.shape(), weight_bytes = bytes_of(weight),
+                      biased = bias.defined()](Backward& b) {
       const Tensor& gradient = b.gradient();
+      note_linear_backward(x_shape[0], weight_shape.elements(), weight_bytes, b.wants(0), b.wants(1));
       const auto give_weight = [&] {
         if (b.wants(1)) b.give(1, allocate(weight_shape, gradient.dtype(), {&linear_rule, "weight gradient"}));
       };
@@ -97,9 +105,12 @@ Tensor bmm(Tensor left_argument, Tensor right_argument, const char* role) {
   const Ref<Node> node = begin_node(bmm_rule, {&a, &b});
   if (wants(node, 0)) keep(node, b);
   if (wants(node, 1)) keep(node, a);
+  note_products(Pass::forward, a.size(0), a.size(1), a.size(2), b.size(2));
   Tensor result = allocate({a.size(0), a.size(1), b.size(2)}, a.dtype(), {&bmm_rule, role});
   if (node)
     node->backward = [a_shape = a.shape(), b_shape = b.shape()](Backward& backward) {
+      for (int i = 0; i < 2; ++i)
+        if (backward.wants(i)) note_products(Pass::backward, a_shape[0], a_shape[1], a_shape[2], b_shape[2]);
       const DType dtype = backward.gradient().dtype();
       int next = 0;
       const Tensor kept_b = backward.wants(0) ? backward.kept(next++) : Tensor();

@@ -1,6 +1,7 @@
 // Linear layers with 4-bit weights: bitsandbytes autograd/_functions.py, MatMul4Bit, and functional.py, quantize_4bit.
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/work.h"
 
 namespace trainmem {
 
@@ -46,14 +47,17 @@ Tensor quantized_linear(Tensor argument, const QuantizedWeight& weight, DType co
   const Shape whole{weight.out, weight.in};
   Shape shape = x.shape();
   shape[-1] = weight.out;
+  const Bytes packed = ceil_divide(weight.out * weight.in, 2).value();  // scales are small beside it
   Tensor result;
   {
     const Tensor copy = allocate(whole, computation, {&copy_rule});
+    note_linear(Pass::forward, x.elements() / weight.in, weight.out * weight.in, packed);
     result = allocate(shape, computation, {&product_rule, role});
   }
   if (node)
-    node->backward = [whole, x_shape = x.shape()](Backward& b) {
+    node->backward = [whole, packed, x_shape = x.shape()](Backward& b) {
       const Tensor copy = allocate(whole, b.gradient().dtype(), {&copy_rule});
+      note_linear_backward(x_shape.elements() / whole[1], whole.elements(), packed, true, false);
       b.give(0, allocate(x_shape, b.gradient().dtype(), {&product_rule}));
     };
   finish_node(node, result);

@@ -1,6 +1,7 @@
 // Kernels that take several operations at once, and recomputation.
 #include "engine/blocks/megatron/operations.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/work.h"
 
 namespace trainmem::megatron {
 
@@ -88,12 +89,15 @@ Tensor flash_attention(Tensor query, Tensor key, Tensor value) {
   keep(node, q);
   keep(node, k);
   keep(node, v);
+  const AttentionSizes sizes{q.size(1), q.size(2), q.size(0), k.size(0), q.size(3), true};
+  note_attention(Pass::forward, sizes);
   Tensor result = allocate(q.shape(), q.dtype(), {&flash_rule, "attention output"});
   const Tensor log_sum_exp = allocate({q.size(1), q.size(2), q.size(0)}, DType::float32, {&flash_rule, "log-sum-exp"});
   keep(node, result);
   keep(node, log_sum_exp);
   if (node)
-    node->backward = [](Backward& b) {
+    node->backward = [sizes](Backward& b) {
+      note_attention(Pass::backward, sizes);
       const Tensor kept_q = b.kept(0);
       const Tensor kept_k = b.kept(1);
       const Tensor kept_v = b.kept(2);

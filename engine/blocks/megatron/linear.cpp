@@ -1,6 +1,7 @@
 // Linear layers that tensor parallelism divides.
 #include "engine/blocks/megatron/operations.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/work.h"
 
 namespace trainmem::megatron {
 
@@ -16,6 +17,10 @@ constexpr Rule gather_rule{"all-gather of the sequence", "",
                            "Megatron-Core tensor_parallel/mappings.py: _gather_along_first_dim"};
 constexpr Rule scatter_rule{"reduce-scatter of the sequence", "",
                             "Megatron-Core tensor_parallel/mappings.py: _reduce_scatter_along_first_dim"};
+
+Bytes weight_bytes(const ParallelLinear& layer, DType dtype) {
+  return (layer.in * layer.out).value() * element_bytes(dtype);
+}
 
 /// All rows of x. Nothing is allocated where the global memory buffer takes them.
 Tensor gather(const Tensor& x, const SequenceLayout& layout) {
@@ -37,11 +42,15 @@ Tensor column_linear(Tensor argument, const ParallelLinear& layer, const Sequenc
   const Ref<Node> node = begin_node(column_rule, {&x, &layer.bias});
   keep(node, x);
   const Tensor gathered = gather(x, layout);
+  const Size rows = layout.sequence * x.size(1);
+  const Bytes read = weight_bytes(layer, x.dtype());
+  note_linear(Pass::forward, rows, layer.in * layer.out, read);
   Tensor result = allocate({layout.sequence, x.size(1), layer.out}, x.dtype(), {&column_rule, role});
   if (node)
-    node->backward = [layout, in = layer.in, out = layer.out](Backward& b) {
+    node->backward = [layout, rows, read, in = layer.in, out = layer.out](Backward& b) {
       const Tensor kept = b.kept(0);
       const Tensor all_rows = gather(kept, layout);
+      note_linear_backward(rows, in * out, read, true, true);
       const DType dtype = b.gradient().dtype();
       Tensor input_gradient = allocate({layout.sequence, kept.size(1), in}, dtype, {&column_rule, "input gradient"});
       Tensor scattered = reduce_scatter(input_gradient, layout);
@@ -56,15 +65,19 @@ Tensor row_linear(Tensor argument, const ParallelLinear& layer, const SequenceLa
   const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(row_rule, {&x});
   keep(node, x);
+  const Size rows = layout.sequence * x.size(1);
+  const Bytes read = weight_bytes(layer, x.dtype());
+  note_linear(Pass::forward, rows, layer.in * layer.out, read);
   Tensor result;
   {
     Tensor partial = allocate({layout.sequence, x.size(1), layer.out}, x.dtype(), {&row_rule, role});
     result = reduce_scatter(std::move(partial), layout);
   }
   if (node)
-    node->backward = [layout, in = layer.in](Backward& b) {
+    node->backward = [layout, rows, read, in = layer.in, out = layer.out](Backward& b) {
       const Tensor kept = b.kept(0);
       const Tensor all_rows = gather(b.gradient(), layout);
+      note_linear_backward(rows, in * out, read, true, true);
       b.give(0, allocate({layout.sequence, kept.size(1), in}, b.gradient().dtype(), {&row_rule, "input gradient"}));
     };
   finish_node(node, result);

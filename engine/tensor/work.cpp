@@ -1,0 +1,49 @@
+#include "engine/tensor/work.h"
+
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+void note(Pass pass, Component component, Bytes bytes, double operations) {
+  Run& run = active_run();
+  if (run.stopped) return;
+  const auto event = static_cast<std::uint32_t>(run.tape.events.size());
+  run.tape.work.push_back({event, component, pass == Pass::forward, bytes, operations});
+}
+
+double number(const Size& size) { return static_cast<double>(size.value()); }
+
+}  // namespace
+
+void note_linear(Pass pass, const Size& rows, const Size& weight_elements, Bytes weight_bytes) {
+  note(pass, Component::weights, weight_bytes, 2 * number(rows) * number(weight_elements));
+}
+
+void note_linear_backward(const Size& rows, const Size& weight_elements, Bytes weight_bytes, bool input, bool weight) {
+  const double product = 2 * number(rows) * number(weight_elements);
+  const double products = (input ? 1 : 0) + (weight ? 1 : 0);
+  note(Pass::backward, Component::weights, input ? weight_bytes : 0, products * product);
+}
+
+void note_products(Pass pass, const Size& batch, const Size& m, const Size& k, const Size& n) {
+  note(pass, Component::activations, 0, 2 * number(batch) * number(m) * number(k) * number(n));
+}
+
+void note_attention(Pass pass, const AttentionSizes& sizes) {
+  const double s = number(sizes.queries);
+  const double t = number(sizes.keys);
+  const double pairs = sizes.causal && s == t ? s * (s + 1) / 2 : s * t;
+  const double product = 2 * number(sizes.batch) * number(sizes.heads) * pairs * number(sizes.width);
+  if (pass == Pass::forward) {
+    note(pass, Component::activations, 0, 2 * product);
+    return;
+  }
+  note(Pass::forward, Component::activations, 0, product);
+  note(Pass::backward, Component::activations, 0, 4 * product);
+}
+
+void note_traffic(Pass pass, Component component, Bytes bytes) { note(pass, component, bytes, 0); }
+
+}  // namespace trainmem
