@@ -7,6 +7,8 @@ EMSCRIPTEN_BINDINGS(trainmem) {
   emscripten::function("estimate", &trainmem::estimate);
   emscripten::function("read_link", &trainmem::read_link);
   emscripten::function("write_link", &trainmem::write_link);
+  emscripten::function("read_settings", &trainmem::read_settings);
+  emscripten::function("write_settings", &trainmem::write_settings);
   emscripten::function("presets", &trainmem::presets);
   emscripten::function("version", &trainmem::version);
 }

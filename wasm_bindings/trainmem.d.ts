@@ -8,6 +8,11 @@ export interface Trainmem {
   read_link(link: string): string;
   /** A configuration as JSON. Answers {ok, link}: the canonical fragment, without the #. */
   write_link(configuration: string): string;
+  /** A config.json, DeepSpeed JSON, torchtitan TOML, Megatron arguments, accelerate YAML, a configuration or a link.
+   *  Answers {ok, format, sections, config, applied, unused}. */
+  read_settings(text: string): string;
+  /** A configuration as JSON, or a link. Answers {ok, settings: [{format, title, file, text, not_said}]}. */
+  write_settings(request: string): string;
   /** {models, gpus, recipes, fields}: every preset, and every field with its type, range, unit and meaning. */
   presets(): string;
   /** "0.1.0". */

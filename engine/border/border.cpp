@@ -4,6 +4,8 @@
 #include "engine/border/json_io.h"
 #include "engine/border/json_writer.h"
 #include "engine/border/link.h"
+#include "engine/launch/export.h"
+#include "engine/launch/import.h"
 #include "engine/presets/preset_list.h"
 
 namespace trainmem {
@@ -53,6 +55,18 @@ std::string write_link(const std::string& json) {
     out.key("link").text(format_link(read.config));
     out.close_object();
     return out.take();
+  });
+}
+
+std::string read_settings(const std::string& text) {
+  return guarded([&] { return write_import(import_text(text)); });
+}
+
+std::string write_settings(const std::string& request) {
+  return guarded([&] {
+    const bool json = request.find_first_not_of(" \t\r\n") == request.find('{');
+    const ReadConfig read = json ? read_config(request) : parse_link(request);
+    return read.issues.empty() ? write_exports(read.config) : write_refusal(read.issues);
   });
 }
 

@@ -17,6 +17,13 @@ std::string read_link(const std::string& link);
 /// A configuration as JSON -> {"ok":true,"link":"v=1&..."}.
 std::string write_link(const std::string& json);
 
+/// Whatever describes a model or a run (a config.json, DeepSpeed JSON, torchtitan TOML, Megatron arguments, accelerate
+/// YAML, our JSON, a link) -> {"ok", "format", "sections", "config", "applied", "unused"}; engine/launch/import.h.
+std::string read_settings(const std::string& text);
+
+/// A configuration as JSON, or a link -> {"ok":true,"settings":[{"format","title","file","text","not_said"}]}.
+std::string write_settings(const std::string& request);
+
 /// All presets and all fields: what the page builds its controls from.
 std::string presets();
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/border/issue_text.h"
+#include "engine/config/text.h"
 #include "engine/config/values.h"
 #include "engine/presets/presets.h"
 
@@ -87,60 +88,6 @@ std::vector<Part> split(std::string_view content, Issues& issues) {
   return parts;
 }
 
-/// "-12", "0.5", "1e20": digits, at most one point, at most one exponent.
-bool is_number(std::string_view text, bool whole) {
-  std::size_t i = 0;
-  const auto digits = [&] {
-    const std::size_t start = i;
-    while (i < text.size() && is_digit(text[i])) ++i;
-    return i > start;
-  };
-  if (i < text.size() && text[i] == '-') ++i;
-  if (!digits()) return false;
-  if (whole) return i == text.size() && text.size() <= 18;
-  if (i < text.size() && text[i] == '.') {
-    ++i;
-    if (!digits()) return false;
-  }
-  if (i < text.size() && text[i] == 'e') {
-    ++i;
-    if (i < text.size() && text[i] == '-') ++i;
-    if (!digits()) return false;
-  }
-  return i == text.size() && text.size() <= 32;
-}
-
-void store(const Field& field, const std::string& value, const Store& to) {
-  const Member member = field.in(to.config);
-  const std::string found = in_quotes(value);
-  switch (member.type()) {
-    case FieldType::integer:
-      if (!is_number(value, true)) return to.wrong_type(field, found);
-      return to.integer(field, std::strtoll(value.c_str(), nullptr, 10));
-    case FieldType::number:
-      if (!is_number(value, false)) return to.wrong_type(field, found);
-      return to.number(field, std::strtod(value.c_str(), nullptr));
-    case FieldType::boolean:
-      if (value != "0" && value != "1" && value != "false" && value != "true") return to.wrong_type(field, found);
-      member.boolean() = value == "1" || value == "true";
-      return;
-    case FieldType::enumeration:
-    case FieldType::text: return to.word(field, value);
-  }
-}
-
-std::string value_text(const Field& field, const Config& config) {
-  const Member member = field.in(config);
-  switch (member.type()) {
-    case FieldType::integer: return std::to_string(member.integer());
-    case FieldType::number: return number_text(member.number());
-    case FieldType::boolean: return member.boolean() ? "1" : "0";
-    case FieldType::enumeration: return member.word();
-    case FieldType::text: return percent_encode(member.text());
-  }
-  return {};
-}
-
 /// The version is read before anything else, for it says what the rest means.
 void read_version(const std::vector<Part>& parts, Issues& issues) {
   bool given = false;
@@ -148,7 +95,7 @@ void read_version(const std::vector<Part>& parts, Issues& issues) {
     if (part.key != "v") continue;
     given = true;
     if (part.value == std::to_string(link_version)) continue;
-    const bool newer = is_number(part.value, true) && std::strtoll(part.value.c_str(), nullptr, 10) > link_version;
+    const bool newer = is_number_text(part.value, true) && std::strtoll(part.value.c_str(), nullptr, 10) > link_version;
     if (newer) {
       issues.push_back({"newer_version", "/link/v",
                         "The link is of version " + part.value + "; this program reads version " +
@@ -234,7 +181,9 @@ std::string format_link(const Config& config) {
     link += '&';
     link += field.key;
     link += '=';
-    link += value_text(field, config);
+    const bool free_text = field.in(config).type() == FieldType::text;
+    const std::string value = value_text(field, config);
+    link += free_text ? percent_encode(value) : value;
   }
   return link + "&end";
 }
@@ -278,7 +227,7 @@ ReadConfig parse_link(std::string_view link) {
     } else if (!part.has_value) {
       to.wrong_type(*field, "empty");
     } else {
-      store(*field, part.value, to);
+      store_text(*field, part.value, to);
       sizes = sizes || std::string_view(field->path).substr(0, 7) == "/model/";
     }
   }

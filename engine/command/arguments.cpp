@@ -8,7 +8,7 @@
 namespace trainmem {
 namespace {
 
-constexpr const char* commands[] = {"estimate", "link", "presets", "validate-presets"};
+constexpr const char* commands[] = {"estimate", "link", "import", "export", "presets", "validate-presets"};
 
 /// "recipe.tensor_parallel", "/recipe/tensor_parallel", "tensor_parallel" and "tp" are all the link's "tp".
 std::string link_key(std::string name) {
@@ -35,6 +35,12 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
       out.help = true;
     } else if (word == "--version") {
       out.version = true;
+    } else if (word == "--format") {
+      if (i + 1 == words.size()) {
+        problem("--format needs a value.");
+        break;
+      }
+      out.format = words[++i];
     } else if (word == "--model" || word == "--gpu" || word == "--recipe" || word == "--set") {
       if (i + 1 == words.size()) {
         problem(word + " needs a value.");
@@ -64,7 +70,6 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
     problem("There is no command " + in_quotes(out.command) + ".");
   }
   if (out.words.size() > 1) problem("There is more than one file or link.");
-  if (!out.parts.empty() && !out.words.empty()) problem("Give a file or link, or --model and --set, not both.");
   return out;
 }
 

@@ -16,6 +16,7 @@ struct Arguments {
   bool help = false;
   bool version = false;
   std::vector<std::pair<std::string, std::string>> parts;  ///< of --model, --gpu, --recipe, --set: link keys and values
+  std::string format;                                      ///< of --format
   Issues issues;
 };
 

@@ -30,7 +30,7 @@ bool is_json(const std::string& text) {
 }
 
 Input read_input(const Arguments& arguments) {
-  if (!arguments.parts.empty()) {
+  if (!arguments.parts.empty() && arguments.words.empty()) {
     std::string link;
     for (const auto& [key, value] : arguments.parts) {
       link += (link.empty() ? "" : "&") + percent_encode(key) + "=" + percent_encode(value);

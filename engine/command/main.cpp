@@ -8,8 +8,10 @@
 #include "engine/border/json_io.h"
 #include "engine/border/link.h"
 #include "engine/command/arguments.h"
+#include "engine/command/bring.h"
 #include "engine/command/files.h"
 #include "engine/command/table.h"
+#include "engine/launch/export.h"
 #include "engine/presets/validate_presets.h"
 
 namespace trainmem {
@@ -22,11 +24,15 @@ constexpr const char* help =
     "  trainmem estimate --model ID [--gpu ID] [--recipe ID] [--set FIELD=VALUE]... [--json]\n"
     "  trainmem link [FILE|LINK|-] [--json]           the link of a configuration; --json: the configuration of a "
     "link\n"
+    "  trainmem import [FILE|-] [--json]              what a file of another program says, and its link\n"
+    "  trainmem export [FILE|LINK|-] --format NAME    launch settings: megatron, torchtitan, deepspeed, accelerate\n"
     "  trainmem presets [models|gpus|recipes] [--json]\n"
     "  trainmem validate-presets [FOLDER]             recompute all parameter counts of presets/\n"
     "  trainmem --help | --version\n"
     "\n"
-    "FILE holds a configuration as JSON, or a link; - or nothing reads it from standard input.\n"
+    "FILE holds a configuration as JSON, a link, or what another program wrote: a Hugging Face config.json, DeepSpeed\n"
+    "JSON, torchtitan TOML, Megatron arguments, accelerate YAML; --model, --gpu and --set then add what it does not\n"
+    "say. - or nothing reads standard input.\n"
     "FIELD is a path such as recipe.tensor_parallel or the link's key, tp. presets/README.md lists all fields.\n"
     "\n"
     "Exit status: 0 fits, 1 does not fit, 2 the input is wrong.\n";
@@ -39,7 +45,7 @@ int report(const Issues& issues) {
 }
 
 int run_estimate(const Arguments& arguments) {
-  const Input input = read_input(arguments);
+  const Input input = read_configuration(arguments);
   if (!input.issues.empty()) {
     if (arguments.json) print(write_refusal(input.issues) + "\n");
     return report(input.issues);
@@ -52,11 +58,39 @@ int run_estimate(const Arguments& arguments) {
 }
 
 int run_link(const Arguments& arguments) {
-  const Input input = read_input(arguments);
+  const Input input = read_configuration(arguments);
   if (!input.issues.empty()) return report(input.issues);
   const ReadConfig read = is_json(input.text) ? read_config(input.text) : parse_link(input.text);
   if (!read.issues.empty()) return report(read.issues);
   print((arguments.json ? write_config_differences(read.config) : format_link(read.config)) + "\n");
+  return 0;
+}
+
+int run_import(const Arguments& arguments) {
+  const Input input = read_input(arguments);
+  if (!input.issues.empty()) return report(input.issues);
+  const Import import = import_text(input.text);
+  if (arguments.json) print(write_import(import) + "\n");
+  if (!import.issues.empty()) return report(import.issues);
+  if (!arguments.json) print(import_table(import));
+  return 0;
+}
+
+int run_export(const Arguments& arguments) {
+  const Format* format = find_format(arguments.format);
+  if (format == nullptr) {
+    return report({{"unknown_word", "", "There is no format \"" + arguments.format + "\".",
+                    "Say --format megatron, torchtitan, deepspeed or accelerate."}});
+  }
+  const Input input = read_configuration(arguments);
+  if (!input.issues.empty()) return report(input.issues);
+  const ReadConfig read = is_json(input.text) ? read_config(input.text) : parse_link(input.text);
+  if (!read.issues.empty()) return report(read.issues);
+  const Export found = export_settings(*format, read.config);
+  print(found.text);
+  for (const std::string& path : found.not_said) {
+    std::fputs(("Not said by this format: " + path + "\n").c_str(), stderr);
+  }
   return 0;
 }
 
@@ -100,6 +134,8 @@ int run(const std::vector<std::string>& words) {
   }
   if (arguments.command == "estimate") return run_estimate(arguments);
   if (arguments.command == "link") return run_link(arguments);
+  if (arguments.command == "import") return run_import(arguments);
+  if (arguments.command == "export") return run_export(arguments);
   if (arguments.command == "presets") return run_presets(arguments);
   if (arguments.command == "validate-presets") return run_validate_presets(arguments);
   std::fputs(help, stderr);

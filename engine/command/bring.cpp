@@ -1,0 +1,67 @@
+#include "engine/command/bring.h"
+
+#include <algorithm>
+
+#include "engine/border/link.h"
+#include "engine/command/text.h"
+
+namespace trainmem {
+namespace {
+
+/// The link without its end and without the parts of that key.
+std::string without(const std::string& link, const std::string& key) {
+  std::string out;
+  for (std::size_t at = 0; at < link.size();) {
+    const std::size_t stop = std::min(link.find('&', at), link.size());
+    const std::string part = link.substr(at, stop - at);
+    at = stop + 1;
+    if (part == "end" || part.substr(0, part.find('=')) == key) continue;
+    out += (out.empty() ? "" : "&") + part;
+  }
+  return out;
+}
+
+}  // namespace
+
+Input read_configuration(const Arguments& arguments) {
+  Input input = read_input(arguments);
+  if (!input.issues.empty() || !is_foreign(input.text)) {
+    if (!arguments.parts.empty() && !arguments.words.empty() && input.issues.empty()) {
+      input.issues.push_back({"wrong_argument", "", "Give a file or link, or --model and --set, not both.",
+                              "trainmem --help shows all arguments."});
+    }
+    return input;
+  }
+  const Import import = import_text(input.text);
+  if (!import.issues.empty()) return {"", import.issues};
+  std::string link = without(format_link(import.config), "end");
+  for (const auto& [key, value] : arguments.parts) {
+    link = without(link, key) + "&" + percent_encode(key) + "=" + percent_encode(value);
+  }
+  return {link + "&end", {}};
+}
+
+std::string import_table(const Import& import) {
+  std::string out = "Read as " + import.format + ".\n";
+  if (!import.applied.empty()) out += "\nApplied:\n";
+  for (const AppliedKey& key : import.applied) {
+    out += "  " + left(key.key + (key.value.empty() ? "" : " = " + key.value), 56) + " " + key.path + " = " + key.set +
+           "\n";
+  }
+  if (!import.unused.empty()) out += "\nNot used:\n";
+  for (const UnusedKey& key : import.unused) {
+    out += "  " + left(key.key + (key.value.empty() ? "" : " = " + key.value), 56) + " " + key.why;
+    while (out.back() == ' ') out.pop_back();
+    out += "\n";
+  }
+  return out + "\n" + format_link(import.config) + "\n";
+}
+
+const Format* find_format(const std::string& name) {
+  for (const Format* format : {&megatron_format(), &torchtitan_format(), &deepspeed_format(), &accelerate_format()}) {
+    if (name == format->name) return format;
+  }
+  return nullptr;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,22 @@
+// Files of other programs on the command line: read into links, written from configurations.
+#pragma once
+
+#include <string>
+
+#include "engine/command/arguments.h"
+#include "engine/command/files.h"
+#include "engine/launch/import.h"
+
+namespace trainmem {
+
+/// What the arguments describe. A file of another program becomes a link; --model, --gpu, --recipe and --set go over
+/// it.
+Input read_configuration(const Arguments& arguments);
+
+/// What of a text was applied and what was not, line by line, and the link.
+std::string import_table(const Import& import);
+
+/// "megatron", "torchtitan", "deepspeed" or "accelerate"; null for any other word.
+const Format* find_format(const std::string& name);
+
+}  // namespace trainmem

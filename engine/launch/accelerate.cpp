@@ -1,0 +1,140 @@
+// The YAML of `accelerate config`. Source: huggingface/accelerate, src/accelerate/commands/config/cluster.py and
+// utils/dataclasses.py (FullyShardedDataParallelPlugin).
+#include <iterator>
+
+#include "engine/config/values.h"
+#include "engine/launch/format.h"
+
+namespace trainmem {
+namespace {
+
+constexpr Rule rules[] = {
+    {"num_processes", "/recipe/data_parallel_size", nullptr, nullptr, Write::always},
+    {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps"},
+    {"fsdp_config.fsdp_version", "/recipe/fsdp_version"},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "full_shard", "auto", Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "1", "auto", Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "shard_grad_op", "never", Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "2", "never", Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/data_parallel", "no_shard", "ddp", Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/data_parallel", "3", "ddp", Write::never},
+    {"fsdp_config.fsdp_reshard_after_forward", "/recipe/reshard_after_forward", "true", "auto", Write::never},
+    {"fsdp_config.fsdp_reshard_after_forward", "/recipe/reshard_after_forward", "false", "never", Write::never},
+    {"fsdp_config.fsdp_reshard_after_forward", "/recipe/reshard_after_forward", "full_shard", "auto", Write::never},
+    {"fsdp_config.fsdp_reshard_after_forward", "/recipe/reshard_after_forward", "shard_grad_op", "never", Write::never},
+    {"fsdp_config.fsdp_activation_checkpointing", "/recipe/recomputation", "true", "full"},
+    {"fsdp_config.fsdp_activation_checkpointing", "/recipe/recomputation", "false", "none"},
+    {"fsdp_config.fsdp_offload_params", "/recipe/offload_parameters", "true", "1"},
+    {"fsdp_config.fsdp_offload_params", "/recipe/offload_optimizer", "true", "1"},
+    {"fsdp_config.fsdp_offload_params", "/recipe/offload_parameters", "false", "0"},
+    {"fsdp_config.fsdp_cpu_offload", "/recipe/offload_parameters", "true", "1", Write::never},
+    {"fsdp_config.fsdp_cpu_offload", "/recipe/offload_optimizer", "true", "1", Write::never},
+    {"fsdp_config.fsdp_cpu_offload", "/recipe/offload_parameters", "false", "0", Write::never},
+    {"fsdp_config.fsdp_forward_prefetch", nullptr, "true", "It changes memory; this version does not count it."},
+    {"deepspeed_config.zero_stage", "/recipe/data_parallel", "0", "ddp"},
+    {"deepspeed_config.zero_stage", "/recipe/data_parallel", "1", "zero1"},
+    {"deepspeed_config.zero_stage", "/recipe/data_parallel", "2", "zero2"},
+    {"deepspeed_config.zero_stage", "/recipe/data_parallel", "3", "zero3"},
+    {"deepspeed_config.gradient_accumulation_steps", "/recipe/gradient_accumulation_steps", nullptr, nullptr,
+     Write::never},
+    {"deepspeed_config.gradient_clipping", "/recipe/gradient_clipping", "*", "1"},
+    {"deepspeed_config.offload_optimizer_device", "/recipe/offload_optimizer", "none", "0"},
+    {"deepspeed_config.offload_optimizer_device", "/recipe/offload_optimizer", "*", "1"},
+    {"deepspeed_config.offload_param_device", "/recipe/offload_parameters", "none", "0"},
+    {"deepspeed_config.offload_param_device", "/recipe/offload_parameters", "*", "1"},
+};
+
+Config start() {
+  Config config;
+  config.recipe = default_recipe(Framework::transformers);
+  config.recipe.precision = Precision::fp32;
+  config.recipe.fsdp_version = 1;
+  config.recipe.fsdp_wrap_embeddings = false;  // TRANSFORMER_BASED_WRAP: the embedding stays in the root's group
+  return config;
+}
+
+void finish(Reading& reading) {
+  Recipe& recipe = reading.out().config.recipe;
+  const std::string* kind = reading.find("distributed_type");
+  const std::string word = kind == nullptr ? "no" : lower_case(*kind);
+  const bool zero = word == "deepspeed";
+  if (zero) {
+    recipe.framework = Framework::deepspeed;
+    recipe.optimizer_implementation = OptimizerImplementation::fused;
+    reading.apply("distributed_type", "/recipe/framework", "deepspeed");
+  } else if (word == "fsdp") {
+    const std::string* strategy = reading.find("fsdp_config.fsdp_sharding_strategy");
+    const std::string name = strategy == nullptr ? "" : lower_case(*strategy);
+    const bool hybrid = name == "hybrid_shard" || name == "4";
+    reading.apply("distributed_type", "/recipe/data_parallel", name == "no_shard" || name == "3" ? "ddp" : "fsdp");
+    if (hybrid) reading.apply("fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "auto");
+    const std::int64_t machines = reading.integer("num_machines", 1);
+    if (hybrid && machines > 1 && recipe.data_parallel_size % machines == 0)
+      reading.apply("num_machines", "/recipe/hybrid_shard_size", std::to_string(recipe.data_parallel_size / machines));
+  } else if (kind != nullptr) {
+    reading.apply("distributed_type", "/recipe/data_parallel", "ddp");
+  }
+  const std::string* precision = reading.find("mixed_precision");
+  if (precision == nullptr) return;
+  const std::string type = lower_case(*precision);
+  const bool sharded = recipe.data_parallel == DataParallel::fsdp && recipe.data_parallel_size > 1;
+  if (type != "bf16" && type != "fp16") {
+    reading.apply("mixed_precision", "/recipe/precision", type == "fp8" ? "fp8" : "fp32");
+  } else if (zero) {
+    reading.apply("mixed_precision", "/recipe/precision", type + "_mixed");
+  } else {
+    reading.apply("mixed_precision", "/recipe/precision", sharded && type == "bf16" ? "fsdp_bf16" : type + "_autocast");
+  }
+}
+
+const char* precision_word(Precision precision) {
+  switch (precision) {
+    case Precision::bf16_autocast:
+    case Precision::fsdp_bf16:
+    case Precision::bf16_mixed: return "bf16";
+    case Precision::fp16_autocast:
+    case Precision::fp16_mixed: return "fp16";
+    case Precision::fp8: return "fp8";
+    case Precision::fp32:
+    case Precision::bf16:
+    case Precision::fp16: break;
+  }
+  return "no";
+}
+
+void extra(const Config& config, Settings& out) {
+  const Recipe& recipe = config.recipe;
+  const bool zero = recipe.data_parallel == DataParallel::zero1 || recipe.data_parallel == DataParallel::zero2 ||
+                    recipe.data_parallel == DataParallel::zero3;
+  const bool sharded = recipe.data_parallel == DataParallel::fsdp;
+  const char* kind = zero ? "DEEPSPEED" : sharded ? "FSDP" : recipe.data_parallel_size > 1 ? "MULTI_GPU" : "NO";
+  out.push_back({"compute_environment", "LOCAL_MACHINE"});
+  out.push_back({"distributed_type", kind});
+  out.push_back({"mixed_precision", precision_word(recipe.precision)});
+  const bool hybrid = sharded && recipe.hybrid_shard_size > 0;
+  const std::int64_t machines =
+      hybrid ? recipe.data_parallel_size / recipe.hybrid_shard_size : (recipe.data_parallel_size + 7) / 8;
+  out.push_back({"num_machines", std::to_string(machines)});
+  out.push_back({"num_processes", std::to_string(recipe.data_parallel_size)});
+  if (sharded) {
+    out.push_back({"fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP"});
+    const bool kept = recipe.reshard_after_forward == Reshard::never;
+    if (recipe.fsdp_version == 2) {
+      out.push_back({"fsdp_config.fsdp_reshard_after_forward", kept ? "false" : "true"});
+    } else {
+      out.push_back({"fsdp_config.fsdp_sharding_strategy", hybrid ? "HYBRID_SHARD"
+                                                           : kept ? "SHARD_GRAD_OP"
+                                                                  : "FULL_SHARD"});
+    }
+  }
+}
+
+constexpr Format format = {
+    "accelerate", "accelerate YAML", "accelerate.yaml", rules, static_cast<int>(std::size(rules)), false, start, finish,
+    extra,        read_yaml,         write_yaml};
+
+}  // namespace
+
+const Format& accelerate_format() { return format; }
+
+}  // namespace trainmem

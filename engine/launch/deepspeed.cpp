@@ -1,0 +1,99 @@
+// DeepSpeed's JSON. Source: deepspeedai/DeepSpeed, deepspeed/runtime/config.py, runtime/zero/config.py, constants.py.
+#include <iterator>
+
+#include "engine/config/values.h"
+#include "engine/launch/format.h"
+
+namespace trainmem {
+namespace {
+
+constexpr const char* buckets = "Buckets are counted at DeepSpeed's default sizes.";
+constexpr const char* not_counted = "It changes memory; this version does not count it.";
+constexpr const char* own_checkpoints = "It counts for models that call deepspeed.checkpointing.";
+
+constexpr Rule rules[] = {
+    {"train_micro_batch_size_per_gpu", "/recipe/micro_batch_size", nullptr, nullptr, Write::always},
+    {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps", nullptr, nullptr, Write::always},
+    {"gradient_clipping", "/recipe/gradient_clipping", "0", "0"},
+    {"gradient_clipping", "/recipe/gradient_clipping", "*", "1"},
+    {"bf16.enabled", "/recipe/precision", "true", "bf16_mixed"},
+    {"bf16.enabled", "/recipe/precision", "auto", "bf16_mixed", Write::never},
+    {"bfloat16.enabled", "/recipe/precision", "true", "bf16_mixed", Write::never},
+    {"fp16.enabled", "/recipe/precision", "true", "fp16_mixed"},
+    {"optimizer.type", "/recipe/optimizer", "AdamW", "adamw"},
+    {"optimizer.type", "/recipe/optimizer", "Adam", "adamw", Write::never},
+    {"optimizer.type", "/recipe/optimizer", "Adagrad", "adagrad"},
+    {"optimizer.type", "/recipe/optimizer", "Lion", "lion"},
+    {"optimizer.type", "/recipe/optimizer", "Muon", "muon"},
+    {"optimizer.type", "/recipe/optimizer", "SGD", "sgd"},
+    {"zero_optimization.stage", "/recipe/data_parallel", "0", "ddp", Write::always},
+    {"zero_optimization.stage", "/recipe/data_parallel", "1", "zero1", Write::always},
+    {"zero_optimization.stage", "/recipe/data_parallel", "2", "zero2", Write::always},
+    {"zero_optimization.stage", "/recipe/data_parallel", "3", "zero3", Write::always},
+    {"zero_optimization.offload_optimizer.device", "/recipe/offload_optimizer", "cpu", "1"},
+    {"zero_optimization.offload_optimizer.device", "/recipe/offload_optimizer", "nvme", "1", Write::never},
+    {"zero_optimization.offload_optimizer.device", "/recipe/offload_optimizer", "none", "0"},
+    {"zero_optimization.offload_param.device", "/recipe/offload_parameters", "cpu", "1"},
+    {"zero_optimization.offload_param.device", "/recipe/offload_parameters", "nvme", "1", Write::never},
+    {"zero_optimization.offload_param.device", "/recipe/offload_parameters", "none", "0"},
+    {"zero_optimization.reduce_bucket_size", nullptr, "*", buckets},
+    {"zero_optimization.allgather_bucket_size", nullptr, "*", buckets},
+    {"zero_optimization.stage3_prefetch_bucket_size", nullptr, "*", buckets},
+    {"zero_optimization.stage3_max_live_parameters", nullptr, "*", buckets},
+    {"zero_optimization.stage3_max_reuse_distance", nullptr, "*", buckets},
+    {"zero_optimization.stage3_param_persistence_threshold", nullptr, "*", buckets},
+    {"zero_optimization.overlap_comm", nullptr, "false", not_counted},
+    {"zero_optimization.contiguous_gradients", nullptr, "false", not_counted},
+    {"zero_optimization.zero_hpz_partition_size", nullptr, "*", not_counted},
+    {"zero_optimization.zero_quantized_weights", nullptr, "true", not_counted},
+    {"activation_checkpointing.partition_activations", nullptr, "true", own_checkpoints},
+    {"activation_checkpointing.cpu_checkpointing", nullptr, "true", own_checkpoints},
+    {"tensor_parallel.autotp_size", "/recipe/tensor_parallel"},
+};
+
+Config start() {
+  Config config;
+  config.recipe = default_recipe(Framework::deepspeed);
+  config.recipe.precision = Precision::fp32;
+  config.recipe.gradient_clipping = false;
+  return config;
+}
+
+void finish(Reading& reading) {
+  const Recipe& recipe = reading.out().config.recipe;
+  const std::int64_t all = reading.integer("train_batch_size", 0);
+  const std::int64_t step = recipe.micro_batch_size * recipe.gradient_accumulation_steps;
+  if (all > 0 && reading.find("train_micro_batch_size_per_gpu") != nullptr && all % step == 0) {
+    reading.apply("train_batch_size", "/recipe/data_parallel_size", std::to_string(all / step));
+  } else {
+    reading.leave("train_batch_size",
+                  "It says the number of GPUs where train_micro_batch_size_per_gpu stands beside it.");
+  }
+}
+
+void extra(const Config& config, Settings& out) {
+  const Recipe& recipe = config.recipe;
+  if (recipe.gradient_clipping) out.push_back({"gradient_clipping", "1.0"});
+  out.push_back({"train_batch_size", std::to_string(recipe.micro_batch_size * recipe.gradient_accumulation_steps *
+                                                    recipe.data_parallel_size)});
+}
+
+Settings read(std::string_view text) { return read_json_settings(parse_json(text).root); }
+
+constexpr Format format = {"deepspeed",
+                           "DeepSpeed JSON",
+                           "ds_config.json",
+                           rules,
+                           static_cast<int>(std::size(rules)),
+                           false,
+                           start,
+                           finish,
+                           extra,
+                           read,
+                           write_json_settings};
+
+}  // namespace
+
+const Format& deepspeed_format() { return format; }
+
+}  // namespace trainmem

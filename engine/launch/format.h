@@ -1,0 +1,95 @@
+// What one framework's settings mean: a table of keys, read in both directions.
+//
+// A row says that a key, with a certain value or with any, is a field of the configuration with a certain value or
+// with the same one. Rows of one key and value belong together: reading applies all of them, writing needs them all.
+// Keys that mean something only together are read by `finish` and written by `extra`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/config.h"
+#include "engine/issue.h"
+#include "engine/launch/settings.h"
+
+namespace trainmem {
+
+enum class Write : std::uint8_t { if_set, always, never };  ///< if_set: where it differs from the framework's default
+
+struct Rule {
+  const char* key;
+  const char* path;              ///< the field; null: a key that matters but is not modelled, `ours` says why
+  const char* theirs = nullptr;  ///< this value; "": a flag; null: the value itself; "*": any other value
+  const char* ours = nullptr;    ///< the field's value; null: theirs
+  Write write = Write::if_set;
+};
+
+struct AppliedKey {
+  std::string key, value;
+  std::string path, set;  ///< the field, and the value that it has now
+};
+
+struct UnusedKey {
+  std::string key, value;
+  std::string why;  ///< empty: it is no part of a configuration
+};
+
+/// A settings file while it is read.
+struct Import {
+  std::string format;  ///< "megatron", "torchtitan", "deepspeed", "accelerate", "huggingface", "trainmem", "link"
+  Config config;
+  bool has_model = false;   ///< config.model or config.model_preset comes from the text
+  bool has_gpu = false;     ///< the same for the GPU
+  bool has_recipe = false;  ///< the same for the recipe
+  std::vector<AppliedKey> applied;
+  std::vector<UnusedKey> unused;
+  Issues issues;
+};
+
+/// Looks settings up by key and remembers which were used.
+class Reading {
+ public:
+  Reading(const Settings& settings, Import& out) : settings_(settings), out_(out), used_(settings.size(), false) {}
+
+  const std::string* find(const char* key) const;  ///< the last one counts, as the frameworks have it
+  std::int64_t integer(const char* key, std::int64_t otherwise) const;
+  bool is_on(const char* key) const;  ///< true, yes, on, 1
+  /// Sets a field to a value and notes that the key did it.
+  void apply(const char* key, const char* path, const std::string& value);
+  void leave(const char* key, const std::string& why);
+  void apply_rules(const Rule* rules, int count);
+  void list_the_rest();
+
+  Import& out() { return out_; }
+
+ private:
+  void mark(const char* key);
+
+  const Settings& settings_;
+  Import& out_;
+  std::vector<bool> used_;
+};
+
+struct Format {
+  const char* name;
+  const char* title;  ///< for people: "Megatron-LM arguments"
+  const char* file;   ///< the usual name of such a file
+  const Rule* rules;
+  int rule_count;
+  bool has_model;     ///< its keys describe the model too
+  Config (*start)();  ///< what an empty file means
+  void (*finish)(Reading&);
+  void (*extra)(const Config&, Settings&);  ///< keys that go before those of the table
+  Settings (*read)(std::string_view);
+  std::string (*write)(const Settings&);
+};
+
+const Format& megatron_format();
+const Format& torchtitan_format();
+const Format& deepspeed_format();
+const Format& accelerate_format();
+
+/// Recipe GPUs: data x tensor x pipeline x context.
+std::int64_t world_size(const Recipe& recipe);
+
+}  // namespace trainmem

@@ -1,0 +1,242 @@
+// Megatron-LM's command line. Source: NVIDIA/Megatron-LM, megatron/training/arguments.py (options and defaults).
+#include <iterator>
+
+#include "engine/config/values.h"
+#include "engine/launch/format.h"
+
+namespace trainmem {
+namespace {
+
+constexpr const char* buffers = "Buffers are counted at Megatron's default sizes.";
+constexpr const char* not_counted = "It changes memory; this version does not count it.";
+
+constexpr Rule rules[] = {
+    {"--num-layers", "/model/num_hidden_layers", nullptr, nullptr, Write::always},
+    {"--hidden-size", "/model/hidden_size", nullptr, nullptr, Write::always},
+    {"--ffn-hidden-size", "/model/intermediate_size", nullptr, nullptr, Write::always},
+    {"--num-attention-heads", "/model/num_attention_heads", nullptr, nullptr, Write::always},
+    {"--kv-channels", "/model/head_dim", nullptr, nullptr, Write::always},
+    {"--max-position-embeddings", "/model/max_position_embeddings", nullptr, nullptr, Write::always},
+    {"--position-embedding-type", "/model/positions", "learned_absolute", "learned"},
+    {"--position-embedding-type", "/model/positions", "rope", "rope"},
+    {"--position-embedding-type", "/model/positions", "none", "none"},
+    {"--rotary-percent", "/model/partial_rotary_factor"},
+    {"--normalization", "/model/norm", "LayerNorm", "layernorm"},
+    {"--normalization", "/model/norm_bias", "LayerNorm", "1"},
+    {"--normalization", "/model/norm", "RMSNorm", "rmsnorm"},
+    {"--normalization", "/model/norm_bias", "RMSNorm", "0"},
+    {"--swiglu", "/model/gated_mlp", "", "1"},
+    {"--swiglu", "/model/hidden_act", "", "silu"},
+    {"--squared-relu", "/model/hidden_act", "", "relu2"},
+    {"--disable-bias-linear", "/model/attention_output_bias", "", "0"},
+    {"--disable-bias-linear", "/model/mlp_bias", "", "0"},
+    {"--untie-embeddings-and-output-weights", "/model/tie_word_embeddings", "", "0"},
+    {"--qk-layernorm", "/model/qk_norm", "", "per_head"},
+    {"--vocab-size", "/model/vocab_size", nullptr, nullptr, Write::always},
+    {"--attention-dropout", "/model/attention_dropout"},
+    {"--num-experts", "/model/experts/num_experts"},
+    {"--moe-router-topk", "/model/experts/num_experts_per_tok"},
+    {"--moe-ffn-hidden-size", "/model/experts/moe_intermediate_size"},
+    {"--moe-shared-expert-intermediate-size", "/model/experts/shared_expert_intermediate_size"},
+    {"--q-lora-rank", "/model/latent_attention/q_lora_rank"},
+    {"--kv-lora-rank", "/model/latent_attention/kv_lora_rank"},
+    {"--qk-head-dim", "/model/latent_attention/qk_nope_head_dim"},
+    {"--qk-pos-emb-head-dim", "/model/latent_attention/qk_rope_head_dim"},
+    {"--v-head-dim", "/model/latent_attention/v_head_dim"},
+    {"--mtp-num-layers", "/model/num_nextn_predict_layers"},
+
+    {"--micro-batch-size", "/recipe/micro_batch_size", nullptr, nullptr, Write::always},
+    {"--seq-length", "/recipe/sequence_length", nullptr, nullptr, Write::always},
+    {"--tensor-model-parallel-size", "/recipe/tensor_parallel", nullptr, nullptr, Write::always},
+    {"--sequence-parallel", "/recipe/sequence_parallel", "", "1"},
+    {"--pipeline-model-parallel-size", "/recipe/pipeline_parallel", nullptr, nullptr, Write::always},
+    {"--num-virtual-stages-per-pipeline-rank", "/recipe/virtual_pipeline_stages"},
+    {"--decoder-first-pipeline-num-layers", "/recipe/pipeline_first_stage_layers"},
+    {"--decoder-last-pipeline-num-layers", "/recipe/pipeline_last_stage_layers"},
+    {"--context-parallel-size", "/recipe/context_parallel"},
+    {"--expert-model-parallel-size", "/recipe/expert_parallel"},
+    {"--expert-tensor-parallel-size", "/recipe/expert_tensor_parallel"},
+    {"--use-distributed-optimizer", "/recipe/distributed_optimizer", "", "1"},
+    {"--make-vocab-size-divisible-by", "/recipe/vocabulary_multiple"},
+    {"--bf16", "/recipe/precision", "", "bf16_mixed"},
+    {"--fp16", "/recipe/precision", "", "fp16_mixed"},
+    {"--fp8-format", "/recipe/precision", "*", "fp8"},
+    {"--main-params-dtype", "/recipe/master_weights_dtype"},
+    {"--exp-avg-dtype", "/recipe/optimizer_state_dtype"},
+    {"--optimizer", "/recipe/optimizer", "adam", "adamw"},
+    {"--optimizer", "/recipe/optimizer", "sgd", "sgd_momentum"},
+    {"--optimizer", "/recipe/optimizer", "muon", "muon"},
+    {"--clip-grad", "/recipe/gradient_clipping", "0.0", "0"},
+    {"--clip-grad", "/recipe/gradient_clipping", "0", "0", Write::never},
+    {"--clip-grad", "/recipe/gradient_clipping", "*", "1"},
+    {"--attention-backend", "/recipe/attention", "unfused", "eager"},
+    {"--attention-backend", "/recipe/attention", "local", "eager", Write::never},
+    {"--attention-backend", "/recipe/attention", "*", "flash"},
+    {"--use-flash-attn", "/recipe/attention", "", "flash", Write::never},
+    {"--cross-entropy-loss-fusion", "/recipe/loss", "", "fused"},
+    {"--no-bias-swiglu-fusion", "/recipe/fused_mlp", "", "0"},
+    {"--no-rope-fusion", "/recipe/fused_rope", "", "0"},
+    {"--optimizer-cpu-offload", "/recipe/offload_optimizer", "", "1"},
+    {"--ddp-bucket-size", nullptr, "*", buffers},
+    {"--grad-reduce-in-bf16", nullptr, "*", not_counted},
+    {"--use-torch-fsdp2", nullptr, "*", not_counted},
+    {"--use-custom-fsdp", nullptr, "*", not_counted},
+    {"--fp8-param-gather", nullptr, "*", not_counted},
+    {"--recompute-modules", nullptr, "*", "Selective recomputation is counted for core attention."},
+    {"--moe-layer-freq", nullptr, "*", not_counted},
+};
+
+Config start() {
+  Config config;
+  Model& model = config.model;
+  model.model_type = "megatron-gpt";
+  model.positions = Positions::learned;
+  model.norm = Norm::layernorm;
+  model.norm_bias = true;
+  model.hidden_act = Activation::gelu_pytorch_tanh;
+  model.gated_mlp = false;
+  model.attention_bias = model.attention_output_bias = model.mlp_bias = true;
+  model.tie_word_embeddings = true;
+  model.attention_dropout = model.hidden_dropout = model.embedding_dropout = 0.1;
+  config.recipe = default_recipe(Framework::megatron);
+  config.recipe.precision = Precision::fp32;
+  return config;
+}
+
+void finish_model(Reading& reading) {
+  Model& model = reading.out().config.model;
+  if (reading.find("--disable-bias-linear") != nullptr && reading.find("--add-qkv-bias") == nullptr)
+    reading.apply("--disable-bias-linear", "/model/attention_bias", "0");
+  if (reading.find("--add-qkv-bias") != nullptr) reading.apply("--add-qkv-bias", "/model/attention_bias", "1");
+  for (const char* path : {"/model/hidden_dropout", "/model/embedding_dropout"}) {
+    if (const std::string* dropout = reading.find("--hidden-dropout"))
+      reading.apply("--hidden-dropout", path, *dropout);
+  }
+  if (reading.find("--group-query-attention") != nullptr) {
+    const std::string* groups = reading.find("--num-query-groups");  // its default is 1
+    reading.apply("--group-query-attention", "/model/num_key_value_heads", groups == nullptr ? "1" : *groups);
+    if (groups != nullptr) reading.apply("--num-query-groups", "/model/num_key_value_heads", *groups);
+  }
+  if (model.intermediate_size == 0) {
+    const std::int64_t four = 4 * model.hidden_size;
+    model.intermediate_size = model.gated_mlp ? four * 2 / 3 / 64 * 64 : four;
+  }
+  if (model.experts.num_experts > 0) {
+    if (model.experts.num_experts_per_tok == 0) model.experts.num_experts_per_tok = 2;
+    if (model.experts.moe_intermediate_size == 0) model.experts.moe_intermediate_size = model.intermediate_size;
+    if (model.experts.shared_expert_intermediate_size > 0) model.experts.n_shared_experts = 1;
+  }
+  if (reading.find("--vocab-size") == nullptr) {
+    reading.out().issues.push_back({"missing", "/model/vocab_size",
+                                    "The arguments do not say the size of the vocabulary.",
+                                    "Add --vocab-size; Megatron takes it from the tokenizer."});
+  }
+}
+
+void finish_recomputation(Reading& reading) {
+  constexpr const char* path = "/recipe/recomputation";
+  if (reading.find("--recompute-activations") != nullptr)
+    reading.apply("--recompute-activations", path, "selective_attention");
+  const std::string* granularity = reading.find("--recompute-granularity");
+  if (granularity == nullptr) return;
+  const bool full = *granularity == "full";
+  reading.apply("--recompute-granularity", path, full ? "full" : "selective_attention");
+  const std::string* method = reading.find("--recompute-method");
+  const std::string* layers = reading.find("--recompute-num-layers");
+  if (!full || layers == nullptr || method == nullptr) return;
+  if (*method == "block") {
+    reading.apply("--recompute-method", path, "full");
+    reading.apply("--recompute-num-layers", "/recipe/recomputation_layers", *layers);
+  } else if (*layers == "1") {
+    reading.apply("--recompute-method", path, "full");
+    reading.apply("--recompute-num-layers", "/recipe/recomputation_layers", "0");
+  } else {
+    reading.leave("--recompute-num-layers", "Groups of several layers are counted as single layers.");
+  }
+}
+
+void finish(Reading& reading) {
+  finish_model(reading);
+  finish_recomputation(reading);
+  Recipe& recipe = reading.out().config.recipe;
+  const std::int64_t chunk = reading.integer("--num-layers-per-virtual-pipeline-stage", 0);
+  const std::int64_t stage_layers = reading.out().config.model.num_hidden_layers / recipe.pipeline_parallel;
+  if (chunk > 0 && stage_layers % chunk == 0) {
+    reading.apply("--num-layers-per-virtual-pipeline-stage", "/recipe/virtual_pipeline_stages",
+                  std::to_string(stage_layers / chunk));
+  }
+  if (recipe.virtual_pipeline_stages > 1) recipe.pipeline_schedule = PipelineSchedule::interleaved;
+
+  const std::int64_t gpus = reading.integer("--nproc-per-node", 0) * reading.integer("--nnodes", 1);
+  const std::int64_t model_gpus = world_size(recipe);  // data_parallel_size is still 1
+  if (gpus > 0 && gpus % model_gpus == 0) {
+    const std::string size = std::to_string(gpus / model_gpus);
+    reading.apply("--nproc-per-node", "/recipe/data_parallel_size", size);
+    if (reading.find("--nnodes") != nullptr) reading.apply("--nnodes", "/recipe/data_parallel_size", size);
+  } else if (gpus > 0) {
+    reading.leave("--nproc-per-node", "The GPUs do not divide by tensor, pipeline and context parallelism.");
+  }
+  const std::int64_t global = reading.integer("--global-batch-size", 0);
+  const std::int64_t step = recipe.micro_batch_size * recipe.data_parallel_size;
+  if (global > 0 && gpus > 0 && global % step == 0) {
+    reading.apply("--global-batch-size", "/recipe/gradient_accumulation_steps", std::to_string(global / step));
+  } else {
+    reading.leave("--global-batch-size", "It needs the number of GPUs: add torchrun's --nproc-per-node and --nnodes.");
+  }
+}
+
+void extra(const Config& config, Settings& out) {
+  const Model& model = config.model;
+  const Recipe& recipe = config.recipe;
+  const std::int64_t gpus = world_size(recipe);
+  const bool whole_nodes = gpus > 8 && gpus % 8 == 0;
+  out.push_back({"--nproc-per-node", std::to_string(whole_nodes ? 8 : gpus)});
+  if (whole_nodes) out.push_back({"--nnodes", std::to_string(gpus / 8)});
+  const std::int64_t step = recipe.micro_batch_size * recipe.data_parallel_size;
+  out.push_back({"--global-batch-size", std::to_string(step * recipe.gradient_accumulation_steps)});
+  if (model.num_key_value_heads != model.num_attention_heads) {
+    out.push_back({"--group-query-attention", ""});
+    out.push_back({"--num-query-groups", std::to_string(model.num_key_value_heads)});
+  }
+  if (model.attention_bias && !model.attention_output_bias && !model.mlp_bias) out.push_back({"--add-qkv-bias", ""});
+  if (model.hidden_dropout != 0.1) out.push_back({"--hidden-dropout", number_text(model.hidden_dropout)});
+  if (recipe.recomputation == Recomputation::selective_attention) {
+    out.push_back({"--recompute-granularity", "selective"});
+  } else if (recipe.recomputation == Recomputation::full) {
+    const bool some = recipe.recomputation_layers > 0;
+    out.push_back({"--recompute-granularity", "full"});
+    out.push_back({"--recompute-method", some ? "block" : "uniform"});
+    out.push_back({"--recompute-num-layers", some ? std::to_string(recipe.recomputation_layers) : "1"});
+  }
+}
+
+std::string write(const Settings& settings) {
+  // torchrun's own options come first, then the script.
+  Settings launcher;
+  Settings script;
+  for (const Setting& setting : settings) {
+    const bool torchrun = setting.key == "--nproc-per-node" || setting.key == "--nnodes";
+    (torchrun ? launcher : script).push_back(setting);
+  }
+  std::string out = "torchrun";
+  for (const Setting& setting : launcher) out += " " + setting.key + " " + setting.value;
+  return out + " pretrain_gpt.py \\\n  " + write_arguments(script);
+}
+
+constexpr Format format = {"megatron",
+                           "Megatron-LM arguments",
+                           "pretrain_gpt.sh",
+                           rules,
+                           static_cast<int>(std::size(rules)),
+                           true,
+                           start,
+                           finish,
+                           extra,
+                           read_arguments,
+                           write};
+
+}  // namespace
+
+const Format& megatron_format() { return format; }
+
+}  // namespace trainmem

@@ -1,0 +1,110 @@
+#include <cstdlib>
+#include <cstring>
+
+#include "engine/border/issue_text.h"
+#include "engine/config/text.h"
+#include "engine/launch/format.h"
+
+namespace trainmem {
+namespace {
+
+bool is_yes(const std::string& value) {
+  const std::string word = lower_case(value);
+  return word == "true" || word == "yes" || word == "on" || word == "1";
+}
+
+bool is_no(const std::string& value) {
+  const std::string word = lower_case(value);
+  return word == "false" || word == "no" || word == "off" || word == "0";
+}
+
+bool same_value(const char* theirs, const std::string& value) {
+  return *theirs == 0 || lower_case(value) == lower_case(theirs) ||
+         (std::strcmp(theirs, "true") == 0 && is_yes(value)) || (std::strcmp(theirs, "false") == 0 && is_no(value));
+}
+
+}  // namespace
+
+const std::string* Reading::find(const char* key) const {
+  for (auto at = settings_.rbegin(); at != settings_.rend(); ++at) {
+    if (at->key == key) return &at->value;
+  }
+  return nullptr;
+}
+
+std::int64_t Reading::integer(const char* key, std::int64_t otherwise) const {
+  const std::string* value = find(key);
+  return value != nullptr && is_number_text(*value, true) ? std::strtoll(value->c_str(), nullptr, 10) : otherwise;
+}
+
+bool Reading::is_on(const char* key) const {
+  const std::string* value = find(key);
+  return value != nullptr && (value->empty() || is_yes(*value));
+}
+
+void Reading::mark(const char* key) {
+  for (std::size_t i = 0; i < settings_.size(); ++i) {
+    if (settings_[i].key == key) used_[i] = true;
+  }
+}
+
+void Reading::apply(const char* key, const char* path, const std::string& value) {
+  const Field* field = find_field_by_path(path);
+  Issues problems;
+  store_text(*field, value, {out_.config, problems});
+  mark(key);
+  const std::string* theirs = find(key);
+  if (!problems.empty()) {
+    out_.unused.push_back({key, theirs == nullptr ? "" : *theirs, problems[0].message + " " + problems[0].hint});
+    return;
+  }
+  out_.applied.push_back({key, theirs == nullptr ? "" : *theirs, path, value_text(*field, out_.config)});
+}
+
+void Reading::leave(const char* key, const std::string& why) {
+  const std::string* value = find(key);
+  if (value == nullptr) return;
+  mark(key);
+  out_.unused.push_back({key, *value, why});
+}
+
+void Reading::apply_rules(const Rule* rules, int count) {
+  for (const Rule* rule = rules; rule != rules + count; ++rule) {
+    const std::string* value = find(rule->key);
+    if (value == nullptr) continue;
+    const bool first = rule == rules || std::strcmp(rule[-1].key, rule->key) != 0;
+    if (first) {  // all rows of a key stand together
+      bool matched = false;
+      for (const Rule* row = rule; row != rules + count && std::strcmp(row->key, rule->key) == 0; ++row) {
+        const bool any = row->theirs == nullptr || (!matched && std::strcmp(row->theirs, "*") == 0);
+        if (!any && !same_value(row->theirs, *value)) continue;
+        matched = true;
+        if (row->path == nullptr) {
+          leave(row->key, row->ours);
+        } else if (row->ours != nullptr) {
+          apply(row->key, row->path, row->ours);
+        } else if (*value == "auto") {
+          leave(row->key, "It is filled in when the run starts.");
+        } else if (!value->empty() && (*value)[0] == '$') {
+          leave(row->key, "Put the variable's value in.");
+        } else {
+          apply(row->key, row->path, is_yes(*value) ? "1" : is_no(*value) ? "0" : *value);
+        }
+      }
+      if (!matched)
+        leave(rule->key, *value == "auto" ? "It is filled in when the run starts." : "This value is not known here.");
+    }
+  }
+}
+
+void Reading::list_the_rest() {
+  for (std::size_t i = 0; i < settings_.size(); ++i) {
+    if (!used_[i]) out_.unused.push_back({settings_[i].key, settings_[i].value, ""});
+  }
+}
+
+std::int64_t world_size(const Recipe& recipe) {
+  return recipe.data_parallel_size * recipe.tensor_parallel * recipe.pipeline_parallel * recipe.context_parallel;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,358 @@
+// Settings files of frameworks, read and written. The texts are excerpts of files that the projects publish.
+#include <string>
+
+#include "engine/border/border.h"
+#include "engine/border/link.h"
+#include "engine/config/text.h"
+#include "engine/config/validate.h"
+#include "engine/launch/export.h"
+#include "engine/launch/import.h"
+#include "engine/presets/presets.h"
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+namespace {
+
+std::string value(const Import& import, const char* path) {
+  return value_text(*find_field_by_path(path), import.config);
+}
+
+std::string why(const Import& import, const std::string& key) {
+  for (const UnusedKey& one : import.unused) {
+    if (one.key == key) return one.why;
+  }
+  return "used";
+}
+
+bool is_unused(const Import& import, const std::string& key) { return why(import, key) != "used"; }
+
+}  // namespace
+
+// NVIDIA/Megatron-LM examples/gpt3/train_gpt3_175b_distributed.sh
+constexpr const char* gpt3_script = R"(#!/bin/bash
+# Runs the "175B" parameter model
+GPUS_PER_NODE=8
+NUM_NODES=128
+DISTRIBUTED_ARGS=(
+    --nproc_per_node $GPUS_PER_NODE
+    --nnodes $NUM_NODES
+)
+GPT_MODEL_ARGS=(
+    --num-layers 96
+    --hidden-size 12288
+    --num-attention-heads 96
+    --seq-length 2048
+    --max-position-embeddings 2048
+    --attention-backend auto # Can use (flash/fused/unfused/local)
+)
+TRAINING_ARGS=(
+    --micro-batch-size 1
+    --global-batch-size 1536
+    --weight-decay 0.1
+    --fp16
+    --clip-grad 1.0
+)
+MODEL_PARALLEL_ARGS=(
+	--tensor-model-parallel-size 8
+	--pipeline-model-parallel-size 16
+)
+torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py --vocab-size 50257)";
+
+TEST_CASE("Megatron arguments: the published GPT-3 script is the preset's model and recipe") {
+  const Import import = import_text(gpt3_script);
+  CHECK(import.format == "megatron");
+  CHECK(import.issues.empty());
+  Config preset;
+  Issues issues;
+  apply_model_preset("gpt3-175b", preset, issues);
+  for (const Field& field : config_fields()) {
+    if (std::string_view(field.path).substr(0, 7) != "/model/") continue;
+    INFO(field.path);
+    CHECK(same(field, import.config, preset));
+  }
+  CHECK(value(import, "/recipe/tensor_parallel") == "8");
+  CHECK(value(import, "/recipe/pipeline_parallel") == "16");
+  CHECK(value(import, "/recipe/data_parallel_size") == "8");             // 1,024 GPUs / (8 x 16)
+  CHECK(value(import, "/recipe/gradient_accumulation_steps") == "192");  // 1,536 / 8
+  CHECK(value(import, "/recipe/precision") == "fp16_mixed");
+  CHECK(value(import, "/recipe/attention") == "flash");
+  CHECK(is_unused(import, "--weight-decay"));
+}
+
+TEST_CASE("Megatron arguments: a Llama's layers, interleaved stages and recomputation") {
+  const Import import = import_text(
+      "--num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672 --num-attention-heads 64 --group-query-attention "
+      "--num-query-groups 8 --swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear "
+      "--untie-embeddings-and-output-weights --attention-dropout 0.0 --hidden-dropout 0.0 --vocab-size=128256 "
+      "--max-position-embeddings 8192 --seq-length 8192 --micro-batch-size 1 --bf16 --use-distributed-optimizer "
+      "--tensor-model-parallel-size 4 --pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 5 "
+      "--sequence-parallel --recompute-granularity full --recompute-method block --recompute-num-layers 3");
+  REQUIRE(import.issues.empty());
+  Config preset;
+  Issues issues;
+  apply_model_preset("llama3-70b", preset, issues);
+  for (const Field& field : config_fields()) {
+    const std::string_view path = field.path;
+    if (path.substr(0, 7) != "/model/" || path == "/model/model_type") continue;
+    INFO(path);
+    CHECK(same(field, import.config, preset));
+  }
+  CHECK(value(import, "/recipe/virtual_pipeline_stages") == "4");
+  CHECK(value(import, "/recipe/pipeline_schedule") == "interleaved");
+  CHECK(value(import, "/recipe/recomputation") == "full");
+  CHECK(value(import, "/recipe/recomputation_layers") == "3");
+  CHECK(value(import, "/recipe/sequence_parallel") == "1");
+}
+
+TEST_CASE("Megatron arguments: what is missing or has no value is said") {
+  const Import import = import_text(
+      "pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4 "
+      "--micro-batch-size $MBS --seq-length many --global-batch-size 64");
+  REQUIRE(import.issues.size() == 1);
+  CHECK(import.issues[0].path == "/model/vocab_size");
+  CHECK(why(import, "--micro-batch-size").find("variable") != std::string::npos);
+  CHECK(why(import, "--seq-length").find("whole number") != std::string::npos);
+  CHECK(why(import, "--global-batch-size").find("--nproc-per-node") != std::string::npos);
+}
+
+// pytorch/torchtitan torchtitan/models/llama3/train_configs/llama3_405b.toml
+constexpr const char* llama_405b_toml = R"(# NOTE: this toml config is a preset for 128 H100 GPUs.
+[job]
+dump_folder = "./outputs"
+description = "Llama 3 405B training"
+
+[model]
+name = "llama3"
+flavor = "405B"
+# converters = ["float8"]
+
+[optimizer]
+name = "AdamW"
+lr = 8e-5
+
+[training]
+local_batch_size = 2
+seq_len = 8192
+max_norm = 1.0  # grad norm clipping
+
+[parallelism]
+data_parallel_replicate_degree = 1
+data_parallel_shard_degree = -1
+tensor_parallel_degree = 8  # 8-way TP
+enable_async_tensor_parallel = true
+pipeline_parallel_degree = 1
+
+[activation_checkpoint]
+mode = "full" # ["none", "selective", "full"]
+
+[compile]
+enable=true
+components = ["model", "loss"]
+)";
+
+TEST_CASE("torchtitan TOML: the published 405B file") {
+  const Import import = import_text(llama_405b_toml);
+  CHECK(import.format == "torchtitan");
+  CHECK(import.issues.empty());
+  CHECK(import.config.model_preset == "llama3.1-405b");
+  CHECK(value(import, "/recipe/framework") == "torchtitan");
+  CHECK(value(import, "/recipe/micro_batch_size") == "2");
+  CHECK(value(import, "/recipe/sequence_length") == "8192");
+  CHECK(value(import, "/recipe/tensor_parallel") == "8");
+  CHECK(value(import, "/recipe/loss") == "vocabulary_parallel");
+  CHECK(value(import, "/recipe/recomputation") == "full");
+  CHECK(value(import, "/recipe/compile_blocks") == "1");
+  CHECK(value(import, "/recipe/compile_loss") == "1");
+  CHECK(value(import, "/recipe/precision") == "fsdp_bf16");
+  CHECK(why(import, "parallelism.data_parallel_shard_degree").find("all GPUs") != std::string::npos);
+  CHECK(is_unused(import, "parallelism.enable_async_tensor_parallel"));
+  CHECK(is_unused(import, "optimizer.lr"));
+}
+
+TEST_CASE("torchtitan TOML: hybrid sharding, layers in between, a pipeline's micro-batches") {
+  const Import import = import_text(
+      "[parallelism]\ndata_parallel_replicate_degree = 4\ndata_parallel_shard_degree = 8\n"
+      "pipeline_parallel_degree = 2\npipeline_parallel_schedule = \"Interleaved1F1B\"\n"
+      "[training]\nlocal_batch_size = 16\n[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = '3'\n");
+  CHECK(value(import, "/recipe/data_parallel_size") == "32");
+  CHECK(value(import, "/recipe/hybrid_shard_size") == "8");
+  CHECK(value(import, "/recipe/recomputation") == "every_k");
+  CHECK(value(import, "/recipe/recomputation_interval") == "3");
+  CHECK(value(import, "/recipe/pipeline_schedule") == "interleaved");
+  CHECK(value(import, "/recipe/micro_batch_size") == "1");
+  CHECK(value(import, "/recipe/gradient_accumulation_steps") == "16");
+}
+
+// huggingface/transformers docs/source/en/deepspeed.md: ZeRO-3 with offload
+TEST_CASE("DeepSpeed JSON: the ZeRO-3 file of the transformers documentation") {
+  const Import import = import_text(R"({
+    "bf16": {"enabled": "auto"},
+    "optimizer": {"type": "AdamW", "params": {"lr": "auto", "betas": "auto"}},
+    "zero_optimization": {
+        "stage": 3,
+        "offload_optimizer": {"device": "cpu", "pin_memory": true},
+        "offload_param": {"device": "cpu", "pin_memory": true},
+        "overlap_comm": true, "contiguous_gradients": true, "sub_group_size": 1e9,
+        "reduce_bucket_size": "auto", "stage3_gather_16bit_weights_on_model_save": true
+    },
+    "gradient_accumulation_steps": "auto", "gradient_clipping": "auto",
+    "train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto"})");
+  CHECK(import.format == "deepspeed");
+  CHECK_FALSE(import.has_model);
+  CHECK(value(import, "/recipe/framework") == "deepspeed");
+  CHECK(value(import, "/recipe/data_parallel") == "zero3");
+  CHECK(value(import, "/recipe/precision") == "bf16_mixed");
+  CHECK(value(import, "/recipe/offload_optimizer") == "1");
+  CHECK(value(import, "/recipe/offload_parameters") == "1");
+  CHECK(value(import, "/recipe/gradient_clipping") == "1");
+  CHECK(why(import, "gradient_accumulation_steps").find("filled in") != std::string::npos);
+  CHECK(why(import, "zero_optimization.reduce_bucket_size").find("default") != std::string::npos);
+}
+
+TEST_CASE("DeepSpeed JSON: the three batch sizes say the number of GPUs") {
+  const Import import = import_text(R"({"train_batch_size": 512, "train_micro_batch_size_per_gpu": 4,
+    "gradient_accumulation_steps": 2, "fp16": {"enabled": true}, "zero_optimization": {"stage": 1}})");
+  CHECK(value(import, "/recipe/data_parallel_size") == "64");  // 512 / (4 x 2)
+  CHECK(value(import, "/recipe/precision") == "fp16_mixed");
+  CHECK(value(import, "/recipe/gradient_clipping") == "0");
+}
+
+// huggingface/trl examples/accelerate_configs/fsdp2.yaml
+TEST_CASE("accelerate YAML: TRL's FSDP2 file") {
+  const Import import = import_text(R"(# Requires accelerate 1.7.0 or higher
+compute_environment: LOCAL_MACHINE
+debug: false
+distributed_type: FSDP
+downcast_bf16: 'no'
+fsdp_config:
+  fsdp_activation_checkpointing: false
+  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
+  fsdp_cpu_ram_efficient_loading: true
+  fsdp_offload_params: false
+  fsdp_reshard_after_forward: true
+  fsdp_state_dict_type: FULL_STATE_DICT
+  fsdp_version: 2
+machine_rank: 0
+mixed_precision: bf16
+num_machines: 1
+num_processes: 8
+tpu_env: []
+)");
+  CHECK(import.format == "accelerate");
+  CHECK(value(import, "/recipe/data_parallel") == "fsdp");
+  CHECK(value(import, "/recipe/data_parallel_size") == "8");
+  CHECK(value(import, "/recipe/fsdp_version") == "2");
+  CHECK(value(import, "/recipe/precision") == "fsdp_bf16");
+  CHECK(value(import, "/recipe/reshard_after_forward") == "auto");
+  CHECK(is_unused(import, "fsdp_config.fsdp_state_dict_type"));
+}
+
+TEST_CASE("accelerate YAML: hybrid sharding, DeepSpeed, plain data parallelism") {
+  const Import hybrid = import_text(
+      "distributed_type: FSDP\nmixed_precision: bf16\nnum_machines: 4\nnum_processes: 32\n"
+      "fsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n");
+  CHECK(value(hybrid, "/recipe/fsdp_version") == "1");
+  CHECK(value(hybrid, "/recipe/hybrid_shard_size") == "8");
+  const Import zero = import_text(
+      "deepspeed_config:\n  zero_stage: 2\n  gradient_accumulation_steps: 4\ndistributed_type: DEEPSPEED\n"
+      "mixed_precision: bf16\nnum_processes: 8\n");
+  CHECK(value(zero, "/recipe/data_parallel") == "zero2");
+  CHECK(value(zero, "/recipe/precision") == "bf16_mixed");
+  CHECK(value(zero, "/recipe/gradient_accumulation_steps") == "4");
+  const Import plain = import_text("distributed_type: MULTI_GPU\nmixed_precision: fp16\nnum_processes: 2\n");
+  CHECK(value(plain, "/recipe/data_parallel") == "ddp");
+  CHECK(value(plain, "/recipe/precision") == "fp16_autocast");
+}
+
+TEST_CASE("import: a model with a vision part is its language model") {
+  const Import import = import_text(R"({"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3",
+    "vision_config": {"hidden_size": 1152}, "text_config": {"model_type": "gemma3_text", "hidden_size": 2560,
+    "intermediate_size": 10240, "num_hidden_layers": 34, "num_attention_heads": 8, "num_key_value_heads": 4,
+    "head_dim": 256, "vocab_size": 262208, "sliding_window": 1024}})");
+  REQUIRE(import.issues.empty());
+  CHECK(import.format == "huggingface");
+  CHECK(value(import, "/model/hidden_size") == "2560");
+  CHECK(is_unused(import, "vision_config"));
+}
+
+TEST_CASE("import: a model whose class is unknown gets an issue that names it") {
+  const Import import =
+      import_text(R"({"model_type": "mamba2", "hidden_size": 4096, "transformers_version": "4.44.0"})");
+  REQUIRE(import.issues.size() == 1);
+  CHECK(import.issues[0].path == "/model/model_type");
+  CHECK(import.issues[0].message.find("mamba2") != std::string::npos);
+}
+
+TEST_CASE("import: our own JSON, answers and links open as themselves") {
+  const char* link = "v=1&model=llama2-7b&gpu=h100-sxm&seq=8192&end";
+  CHECK(format_link(import_text(link).config) == link);
+  CHECK(format_link(import_text("https://example.org/trainmem/#" + std::string(link)).config) == link);
+  CHECK(format_link(
+            import_text(R"({"model": "llama2-7b", "gpu": "h100-sxm", "recipe": {"sequence_length": 8192}})").config) ==
+        link);
+  CHECK(format_link(import_text(estimate(link)).config) == link);
+}
+
+TEST_CASE("import: texts of no kind are refused with a list of what is known") {
+  for (const char* text : {"", "hello", "{", "{}", "[1, 2]", "key = 1", "a: b", "{\"a\": {\"b\": 1}}", "--", "-- x"}) {
+    INFO(text);
+    CHECK_FALSE(import_text(text).issues.empty());
+  }
+  CHECK(import_text(std::string(300000, 'x')).issues[0].code == "too_long");
+  CHECK(read_settings("hello").find("\"ok\":false") != std::string::npos);
+}
+
+TEST_CASE("export: every recipe preset, written for its own framework and read back, is the same run") {
+  // DeepSpeed's and accelerate's files leave these to the training script.
+  const std::string of_the_script =
+      " /recipe/micro_batch_size /recipe/sequence_length /recipe/precision /recipe/weights_dtype /recipe/optimizer "
+      "/recipe/optimizer_implementation /recipe/gradient_clipping /recipe/fsdp_wrap_embeddings /recipe/recomputation "
+      "/recipe/attention /recipe/loss /recipe/fused_norm /recipe/compile_blocks /recipe/compile_loss "
+      "/recipe/training_loop /recipe/pipeline_parallel /recipe/pipeline_first_stage_layers "
+      "/recipe/pipeline_last_stage_layers /recipe/lora/rank /recipe/lora/targets /recipe/lora/dropout "
+      "/recipe/lora/adapter_dtype /recipe/quantization /recipe/offload_checkpoints /recipe/expandable_segments ";
+  // Layers of a stage are split points in torchtitan; under Megatron RoPE's kernel has no option that turns it on.
+  const std::string of_the_model =
+      " /recipe/pipeline_first_stage_layers /recipe/pipeline_last_stage_layers /recipe/fused_rope ";
+  for (const PresetText& preset : recipe_presets()) {
+    Config config;
+    Issues issues;
+    apply_model_preset("llama3.1-8b", config, issues);
+    apply_recipe_preset(preset.id, config, issues);
+    complete(config);
+    const Export out = export_settings(*formats_for(config)[0], config);
+    const std::string name = out.format->name;
+    INFO(preset.id << ": " << name << "\n" << out.text);
+    const bool script = name == "deepspeed" || name == "accelerate";
+    for (const std::string& path : out.not_said) {
+      INFO(path);
+      CHECK((script ? of_the_script : of_the_model).find(" " + path + " ") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("export: every dense preset as Megatron arguments is read back as the same model") {
+  // One kind of GELU, gates of SiLU alone, tables of positions without offset, one dropout, no layers without RoPE.
+  const std::string no_option =
+      " /model/hidden_act /model/gated_mlp /model/learned_positions /model/embedding_dropout /model/nope_every "
+      "/model/sliding_window ";
+  int written = 0;
+  for (const PresetText& preset : model_presets()) {
+    Config config;
+    Issues issues;
+    apply_model_preset(preset.id, config, issues);
+    config.recipe = default_recipe(Framework::megatron);
+    config.recipe.sequence_length = 2048;
+    complete(config);
+    if (config.model.experts.num_experts > 0 || !validate(config).empty()) continue;  // not a model of Megatron
+    const Export out = export_settings(megatron_format(), config);
+    INFO(preset.id << "\n" << out.text);
+    for (const std::string& path : out.not_said) {
+      INFO(path);
+      CHECK(no_option.find(" " + path + " ") != std::string::npos);
+    }
+    ++written;
+  }
+  CHECK(written > 60);
+}
