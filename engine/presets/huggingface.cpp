@@ -4,6 +4,8 @@
 
 #include <initializer_list>
 
+#include "engine/presets/huggingface_expert_classes.h"
+
 namespace trainmem {
 namespace {
 
@@ -197,6 +199,7 @@ void read_class(Model& model, const Keys& keys, Issues& issues) {
     const bool bias = keys.flag("use_bias", true);
     model.attention_bias = model.attention_output_bias = model.mlp_bias = bias;
   } else if (type == "cohere") {
+    keys.read(model.max_position_embeddings, {"model_max_length"});
     if (keys.flag("use_qk_norm", false)) model.qk_norm = QkNorm::full;  // one weight for each channel of each head
   } else if (type == "bloom") {
     if (keys.flag("apply_residual_connection_post_layernorm", false)) {
@@ -229,7 +232,9 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
         {"missing_key", "/model_type", "The configuration names no model_type.", "Paste the whole config.json."});
     return {};
   }
-  const Model* defaults = huggingface_defaults(model_type->text);
+  const std::string type = model_type->text == "kimi_k2" ? "deepseek_v3" : model_type->text;  // its class, renamed
+  const Model* defaults = huggingface_defaults(type);
+  if (defaults == nullptr) defaults = huggingface_expert_defaults(type);
   if (defaults == nullptr) {
     not_modelled(issues, "model_type", "The model_type '" + model_type->text + "' is not modelled.");
     return {};
@@ -243,6 +248,7 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   read_sliding_window(model, keys);
   read_experts(model, keys);
   read_class(model, keys, issues);
+  if (model.experts.num_experts > 0) read_expert_class(config, model);
   derive(model);
   return model;
 }

@@ -1,0 +1,152 @@
+// Defaults of the configuration classes whose experts have key names or layers of their own, and those names.
+//
+// Source: src/transformers/models/{dbrx,glm4_moe,gpt_oss,llama4,minimax_m2}/configuration_*.py, release 5;
+// configuration_deepseek.py of deepseek-ai/deepseek-moe-16b-base.
+#include "engine/presets/huggingface_expert_classes.h"
+
+namespace trainmem {
+namespace {
+
+Model make(const char* model_type, std::int64_t vocab_size, std::int64_t hidden_size, std::int64_t layers,
+           std::int64_t heads, std::int64_t key_value_heads, std::int64_t intermediate_size) {
+  Model model;
+  model.model_type = model_type;
+  model.vocab_size = vocab_size;
+  model.hidden_size = hidden_size;
+  model.num_hidden_layers = layers;
+  model.num_attention_heads = heads;
+  model.num_key_value_heads = key_value_heads;
+  model.intermediate_size = intermediate_size;
+  return model;
+}
+
+Model gpt_oss() {
+  Model model = make("gpt_oss", 201088, 2880, 36, 64, 8, 2880);
+  model.head_dim = 64;
+  model.max_position_embeddings = 131072;
+  model.hidden_act = Activation::clamped_swiglu;
+  model.attention_bias = model.attention_output_bias = true;
+  model.sliding_window = 128;
+  model.sliding_window_pattern = 2;
+  model.attention_sinks = true;
+  model.experts.num_experts = 128;
+  model.experts.num_experts_per_tok = 4;
+  model.experts.router_bias = model.experts.expert_bias = true;
+  return model;
+}
+
+Model glm4_moe() {
+  Model model = make("glm4_moe", 151552, 4096, 46, 96, 8, 10944);
+  model.head_dim = 128;
+  model.max_position_embeddings = 131072;
+  model.partial_rotary_factor = 0.5;
+  model.experts.num_experts = 128;
+  model.experts.num_experts_per_tok = 8;
+  model.experts.moe_intermediate_size = 1408;
+  model.experts.n_shared_experts = 1;
+  model.experts.first_k_dense_replace = 1;
+  model.experts.router_bias = true;
+  return model;
+}
+
+Model llama4_text() {
+  Model model = make("llama4_text", 202048, 5120, 48, 40, 8, 16384);
+  model.head_dim = 128;
+  model.max_position_embeddings = 131072;
+  model.sliding_window = 8192;  // attention_chunk_size
+  model.sliding_window_pattern = 4;
+  model.nope_every = 4;
+  model.experts.num_experts = 16;
+  model.experts.num_experts_per_tok = 1;
+  model.experts.moe_intermediate_size = 8192;
+  model.experts.n_shared_experts = 1;
+  return model;
+}
+
+Model dbrx() {
+  Model model = make("dbrx", 32000, 2048, 24, 16, 1, 3584);
+  model.max_position_embeddings = 2048;
+  model.norm = Norm::layernorm;
+  model.experts.num_experts = 4;
+  model.experts.num_experts_per_tok = 1;
+  return model;
+}
+
+Model minimax_m2() {
+  Model model = make("minimax_m2", 200064, 3072, 62, 48, 8, 1536);
+  model.head_dim = 128;
+  model.max_position_embeddings = 196608;
+  model.partial_rotary_factor = 0.5;
+  model.qk_norm = QkNorm::full;
+  model.experts.num_experts = 256;
+  model.experts.num_experts_per_tok = 8;
+  model.experts.router_bias = true;
+  return model;
+}
+
+Model deepseek() {
+  Model model = make("deepseek", 102400, 4096, 30, 32, 32, 11008);
+  model.max_position_embeddings = 2048;
+  model.experts.num_experts = 64;
+  model.experts.num_experts_per_tok = 6;
+  model.experts.moe_intermediate_size = 1407;
+  model.experts.n_shared_experts = 2;
+  return model;
+}
+
+const Model classes[] = {gpt_oss(), glm4_moe(), llama4_text(), dbrx(), minimax_m2(), deepseek()};
+
+const HuggingFaceValue* find(const HuggingFaceConfig& config, std::string_view name) {
+  for (const auto& [key, value] : config) {
+    if (key == name && value.kind != HuggingFaceValue::Kind::null) return &value;
+  }
+  return nullptr;
+}
+
+void read(const HuggingFaceConfig& config, std::string_view name, std::int64_t& target) {
+  if (const auto* value = find(config, name)) target = static_cast<std::int64_t>(value->number);
+}
+
+}  // namespace
+
+const Model* huggingface_expert_defaults(std::string_view model_type) {
+  for (const Model& model : classes) {
+    if (model.model_type == model_type) return &model;
+  }
+  return nullptr;
+}
+
+void read_expert_class(const HuggingFaceConfig& config, Model& model) {
+  Experts& experts = model.experts;
+  read(config, "num_nextn_predict_layers", model.num_nextn_predict_layers);
+  if (model.model_type == "llama4_text") {
+    // intermediate_size is an expert's width here, intermediate_size_mlp that of a dense layer.
+    read(config, "intermediate_size", experts.moe_intermediate_size);
+    model.intermediate_size = 16384;
+    read(config, "intermediate_size_mlp", model.intermediate_size);
+    read(config, "interleave_moe_layer_step", experts.moe_layer_freq);
+    read(config, "attention_chunk_size", model.sliding_window);
+  } else if (model.model_type == "gpt_oss") {
+    read(config, "experts_per_token", experts.num_experts_per_tok);
+    model.attention_output_bias = model.attention_bias;
+    model.hidden_act = Activation::clamped_swiglu;  // hidden_act "silu" is the part of it that has a name
+  } else if (model.model_type == "glm4_moe") {
+    const auto* norm = find(config, "use_qk_norm");
+    if (norm != nullptr && norm->number != 0) model.qk_norm = QkNorm::per_head;
+  } else if (model.model_type == "dbrx") {
+    read(config, "attn_config.kv_n_heads", model.num_key_value_heads);
+    read(config, "ffn_config.ffn_hidden_size", model.intermediate_size);
+    read(config, "ffn_config.moe_num_experts", experts.num_experts);
+    read(config, "ffn_config.moe_top_k", experts.num_experts_per_tok);
+    experts.moe_intermediate_size = model.intermediate_size;
+  } else if (model.model_type == "minimax_m2") {
+    const auto* turned = find(config, "rotary_dim");
+    if (turned != nullptr && model.head_dim > 0) {
+      model.partial_rotary_factor = turned->number / static_cast<double>(model.head_dim);
+    }
+  } else if (model.model_type == "deepseek" || model.model_type == "deepseek_v2") {
+    read(config, "moe_layer_freq", experts.moe_layer_freq);
+  }
+}
+
+}  // namespace trainmem
