@@ -7,6 +7,7 @@
 #include "engine/border/answer.h"
 #include "engine/border/link.h"
 #include "engine/command/arguments.h"
+#include "engine/command/bring.h"
 #include "engine/command/files.h"
 #include "engine/command/table.h"
 #include "engine/command/text.h"
@@ -46,7 +47,6 @@ TEST_CASE("command: wrong arguments are named, all at once") {
   CHECK(parse_arguments({"estimat"}).issues.size() == 1);
   CHECK(parse_arguments({"estimate", "--jsn", "--set", "x", "--model"}).issues.size() == 3);
   CHECK(parse_arguments({"estimate", "a", "b"}).issues.size() == 1);
-  CHECK(parse_arguments({"estimate", "a", "--model", "gpt2"}).issues.size() == 1);
   CHECK(parse_arguments({"--help"}).issues.empty());
   CHECK(parse_arguments({"--version"}).version);
 }
@@ -100,4 +100,12 @@ TEST_CASE("command: numbers, bars and lines") {
   CHECK(fit("abcdefgh", 6) == "abc...");
   CHECK(wrapped("one two three", 7) == "one two\nthree\n");
   CHECK(issue_line({"x", "/recipe/tp", "Wrong.", "Do this."}) == "/recipe/tp: Wrong. Do this.\n");
+}
+
+TEST_CASE("command: --model and --set complete a file of another program, and no configuration of ours") {
+  const auto read = [](const std::vector<std::string>& words) { return read_configuration(parse_arguments(words)); };
+  CHECK(read({"estimate", "model=gpt2", "--gpu", "h100-sxm"}).issues.size() == 1);
+  const std::string settings = R"({"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}})";
+  CHECK(read({"estimate", settings, "--model", "gpt2", "--set", "mbs=2", "--set", "dp=8"}).text ==
+        "v=1&fw=deepspeed&precision=fp32&clip=0&dp_kind=zero2&model=gpt2&mbs=2&dp=8&end");
 }
