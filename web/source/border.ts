@@ -163,11 +163,34 @@ export interface Presets {
   fields: Field[];
 }
 
+/** A text of another program, as far as it could be used. */
+export interface Imported {
+  ok: boolean;
+  format: string;
+  issues?: Issue[];
+  /** What the text describes; the rest of `config` is default. */
+  sections: SectionName[];
+  config: Config;
+  applied: { key: string; value: string; path: string; set: string }[];
+  unused: { key: string; value: string; why: string }[];
+}
+
+/** The configuration as the settings of one framework; `not_said` are paths that its format has no words for. */
+export interface LaunchSettings {
+  format: string;
+  title: string;
+  file: string;
+  text: string;
+  not_said: string[];
+}
+
 /** The engine as the rest of the page sees it: parsed answers, no text. */
 export interface Engine {
   estimate(config: Config): Answer;
   readLink(link: string): LinkAnswer;
   writeLink(config: Config): { ok: true; link: string } | BadAnswer;
+  readSettings(text: string): Imported;
+  writeSettings(link: string): { ok: true; settings: LaunchSettings[] } | BadAnswer;
   presets: Presets;
   version: string;
 }

@@ -5,7 +5,7 @@
 
 import createTrainmem, { type Trainmem } from '@engine';
 import address from '@engine-wasm';
-import type { Answer, BadAnswer, Config, Engine, LinkAnswer, Presets } from './border.js';
+import type { Answer, BadAnswer, Config, Engine, Imported, LaunchSettings, LinkAnswer, Presets } from './border.js';
 
 async function compile(): Promise<WebAssembly.Module> {
   const response = await fetch(address, { credentials: 'same-origin' });
@@ -54,6 +54,14 @@ class Border implements Engine {
 
   writeLink(config: Config): { ok: true; link: string } | BadAnswer {
     return this.call(engine => engine.write_link(JSON.stringify(config)));
+  }
+
+  readSettings(text: string): Imported {
+    return this.call(engine => engine.read_settings(text));
+  }
+
+  writeSettings(link: string): { ok: true; settings: LaunchSettings[] } | BadAnswer {
+    return this.call(engine => engine.write_settings(link));
   }
 
   private call<T>(ask: (engine: Trainmem) => string): T {

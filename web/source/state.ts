@@ -159,6 +159,16 @@ export class Calculator {
     this.changed('opened');
   }
 
+  /** A configuration from elsewhere, as one choice: Back returns to what was there. */
+  bring(config: Config): void {
+    this.state.config = config;
+    this.state.drafts.clear();
+    this.state.notice = [];
+    delete this.state.remark;
+    this.compute();
+    this.changed('choice');
+  }
+
   /** A preset takes the place of a whole section; the other sections stay. */
   choose(section: SectionName, id: string): void {
     const { state } = this;

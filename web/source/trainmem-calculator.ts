@@ -236,11 +236,28 @@ export class TrainmemCalculator extends LitElement implements View {
     this.requestUpdate();
   }
 
-  copyLink = async (): Promise<void> => {
+  /** Address of the full calculator with this configuration. */
+  private shareAddress(): string {
     this.address?.flush();
     const link = new URL(this.page ? location.pathname : './', this.page ? location.href : import.meta.url);
     link.hash = joinLink(this.value, { units: this.calculator.state.units });
-    await copyText(link.href);
+    return link.href;
+  }
+
+  private bring = async (file?: File): Promise<void> => (await import('./share/open.js')).openImport(this, file);
+
+  private take = async (): Promise<void> => (await import('./share/open.js')).openExport(this, this.shareAddress());
+
+  /** A file dropped on the calculator is one to bring; anything else is left to the browser. */
+  private dragged = (event: DragEvent): void => {
+    if (this.readonly || this.view === 'bar' || !event.dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    const file = event.dataTransfer.files[0];
+    if (event.type === 'drop' && file && this.calculator.state.engine) this.bring(file);
+  };
+
+  copyLink = async (): Promise<void> => {
+    await copyText(this.shareAddress());
     this.copied = true;
     this.requestUpdate();
     setTimeout(() => {
@@ -348,19 +365,26 @@ export class TrainmemCalculator extends LitElement implements View {
 
   protected override render() {
     const { good } = this.calculator.state;
-    const options = { home: this.home, dark: isDark(this), switchTheme: this.page ? this.switchTheme : undefined };
+    const options = {
+      home: this.home,
+      dark: isDark(this),
+      switchTheme: this.page ? this.switchTheme : undefined,
+      bring: this.readonly || this.view !== 'full' ? undefined : () => this.bring(),
+      take: this.view === 'bar' || !good ? undefined : this.take,
+    };
     return html`${
       good && this.view === 'full'
         ? html`<div class="slimholder ${this.away ? 'away' : ''}">${slimLine(this, good)}</div>`
         : nothing
     }
-      <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator">
+      <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @dragover=${this.dragged} @drop=${this.dragged}>
         <div class="notices">
           ${linkNotice(this)} ${failureNotice(this, this.load)} ${issueSummary(this)}
         </div>
         ${this.body(toolbar(this, options))}
       </div>
-      <p class="visually-hidden" aria-live="polite">${this.announced}</p>`;
+      <p class="visually-hidden" aria-live="polite">${this.announced}</p>
+      <div class="dialogs"></div>`;
   }
 }
 

@@ -80,7 +80,7 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
   return to(total, tokens.dtype());
 }
 
-SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DType dtype) : model_(m) {
+SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DType dtype) {
   const auto make_router = [&] { router_.emplace(m, dtype); };
   const auto make_experts = [&] { experts_.emplace(m, dtype); };
   const bool experts_first = parameter_layout(m.model_type).router_after_experts;

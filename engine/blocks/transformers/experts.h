@@ -55,7 +55,6 @@ class SparseFeedForward : public FeedForwardPart {
   Tensor operator()(const Tensor& x) const override;
 
  private:
-  const Model& model_;
   std::optional<Router> router_;
   std::optional<RoutedExperts> experts_;
   std::optional<FeedForward> shared_;

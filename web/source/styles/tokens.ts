@@ -5,7 +5,7 @@
 import { css, unsafeCSS } from 'lit';
 import { componentNames } from '../components.js';
 
-const fills: Record<string, [light: string, dark: string]> = {
+export const fills: Record<string, [light: string, dark: string]> = {
   weights: ['#1b3a92', '#4b6ecc'],
   master_weights: ['#3d68bc', '#5cabf2'],
   gradients: ['#3198d1', '#b3e8fb'],

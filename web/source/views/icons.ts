@@ -32,5 +32,7 @@ export const icons = {
       svg`<circle cx="8" cy="8" r="2.9"/><path d="M8 1.4v1.3M8 13.3v1.3M1.4 8h1.3M13.3 8h1.3M3.3 3.3l1 1M11.7 11.7l1 1M3.3 12.7l1-1M11.7 4.3l1-1"/>`,
     ),
   moon: () => icon(svg`<path d="M13.4 9.7A5.7 5.7 0 0 1 6.3 2.6a5.7 5.7 0 1 0 7.1 7.1Z"/>`),
+  into: () => icon(svg`<path d="M8 2v7.5M5 6.8l3 3 3-3M2.5 10.5v3h11v-3"/>`),
+  out: () => icon(svg`<path d="M8 9.6V2M5 4.8l3-3 3 3M2.5 10.5v3h11v-3"/>`),
   open: () => icon(svg`<path d="M6.5 3.5h-3v9h9v-3M9 2.8h4.2V7M13 3 7.6 8.4"/>`),
 };

@@ -10,9 +10,12 @@ export interface ToolbarOptions {
   home: string | undefined;
   dark: boolean;
   switchTheme: (() => void) | undefined;
+  /** Open their dialogs; absent where nothing may be changed, or where there is no room. */
+  bring: (() => void) | undefined;
+  take: (() => void) | undefined;
 }
 
-export function toolbar(view: View, { home, dark, switchTheme }: ToolbarOptions) {
+export function toolbar(view: View, { home, dark, switchTheme, bring, take }: ToolbarOptions) {
   const { units } = view.calculator.state;
   const unit = (name: Units, title: string) => html`<label title=${title}>
     <input
@@ -35,6 +38,8 @@ export function toolbar(view: View, { home, dark, switchTheme }: ToolbarOptions)
           </button>`
         : nothing
     }
+    ${bring ? html`<button type="button" class="button" @click=${bring}>${icons.into()}<span>Import</span></button>` : nothing}
+    ${take ? html`<button type="button" class="button" @click=${take}>${icons.out()}<span>Export</span></button>` : nothing}
     <button type="button" class="button copy" @click=${view.copyLink}>
       ${view.copied ? icons.check() : icons.link()}<span>${view.copied ? 'Copied' : 'Copy link'}</span>
     </button>

@@ -1,0 +1,140 @@
+// Bring your own: paste or drop what another program wrote, see what of it is used, apply it.
+
+import { html, nothing } from 'lit';
+import type { Config, Imported } from '../border.js';
+import type { View } from '../views/view.js';
+import { dialog } from './dialog.js';
+
+const formats: Record<string, string> = {
+  huggingface: 'a Hugging Face config.json',
+  deepspeed: 'a DeepSpeed file',
+  torchtitan: 'a torchtitan file',
+  megatron: 'Megatron arguments',
+  accelerate: 'an accelerate file',
+  trainmem: 'a configuration of trainmem',
+  link: 'a link',
+};
+
+/** What a settings file leaves to the launch: these stay as they are on the page, unless the file says them. */
+const launchPaths = ['/recipe/sequence_length', '/recipe/micro_batch_size', '/recipe/data_parallel_size'];
+
+/** The page's configuration with the sections of the text in place of its own. */
+export function merged(view: View, imported: Imported): Config {
+  const { calculator } = view;
+  const config: Config = { ...calculator.state.config };
+  for (const section of imported.sections) config[section] = structuredClone(imported.config[section] ?? {});
+  const ours = imported.format === 'trainmem' || imported.format === 'link';
+  if (imported.sections.includes('recipe') && !ours) {
+    const said = new Set(imported.applied.map(({ path }) => path));
+    for (const path of launchPaths) {
+      const value = calculator.value(path);
+      if (!said.has(path) && value !== undefined) config.recipe![path.split('/')[2]!] = value;
+    }
+  }
+  return config;
+}
+
+export class ImportDialog {
+  private text = '';
+  private imported: Imported | undefined;
+
+  constructor(
+    private readonly view: View,
+    private readonly redraw: () => void,
+    private readonly close: () => void,
+  ) {}
+
+  read(text: string): void {
+    this.text = text;
+    const { engine } = this.view.calculator.state;
+    this.imported = engine && text.trim() !== '' ? engine.readSettings(text) : undefined;
+    this.redraw();
+  }
+
+  async readFile(file: File | undefined): Promise<void> {
+    if (file) this.read(await file.text());
+  }
+
+  private apply = (): void => {
+    if (!this.imported) return;
+    this.view.calculator.bring(merged(this.view, this.imported));
+    this.close();
+  };
+
+  private report({ ok, format, issues, applied, unused, sections }: Imported) {
+    if (!ok)
+      return html`<div role="status">
+        <p class="bad"><strong>This text cannot be used${formats[format] ? html` as ${formats[format]}` : nothing}.</strong></p>
+        <ul>
+          ${issues?.map(({ message, hint }) => html`<li>${message} <span class="muted">${hint}</span></li>`)}
+        </ul>
+      </div>`;
+    const meaningless = unused.filter(({ why }) => why === '').map(({ key }) => key);
+    const reasons = unused.filter(({ why }) => why !== '');
+    return html`<div role="status">
+        <p>
+          <strong>Read as ${formats[format] ?? format}.</strong>
+          ${sections.includes('model') ? nothing : 'The model stays the one on the page.'}
+        </p>
+      </div>
+      ${
+        applied.length > 0
+          ? html`<section>
+              <h4>Applied</h4>
+              <div class="scroll" tabindex="0" role="group" aria-label="Applied keys">
+                <table>
+                  <tr><th>In the text</th><th>Field</th><th>Value</th></tr>
+                  ${applied.map(
+                    ({ key, value, path, set }) =>
+                      html`<tr><td><code>${key}${value === '' || key === value ? '' : ` = ${value}`}</code></td><td>${path.slice(1).replaceAll('/', ' / ').replaceAll('_', ' ')}</td><td>${set}</td></tr>`,
+                  )}
+                </table>
+              </div>
+            </section>`
+          : nothing
+      }
+      ${
+        reasons.length > 0
+          ? html`<section>
+              <h4>Not used, and may matter</h4>
+              <ul>
+                ${reasons.map(({ key, value, why }) => html`<li><code>${key}${value === '' ? '' : ` = ${value}`}</code> <span class="muted">${why}</span></li>`)}
+              </ul>
+            </section>`
+          : nothing
+      }
+      ${
+        meaningless.length > 0
+          ? html`<p class="muted">No part of a configuration here: ${meaningless.join(', ')}.</p>`
+          : nothing
+      }`;
+  }
+
+  render() {
+    return dialog(
+      'Bring your own',
+      this.close,
+      html`<p class="muted">
+          Paste a Hugging Face <code>config.json</code>, a DeepSpeed JSON, a torchtitan TOML, Megatron arguments, an
+          accelerate YAML, or a configuration or link of trainmem. It is read here in the browser and sent nowhere.
+        </p>
+        <textarea
+          id="import-text"
+          aria-label="Text to read"
+          spellcheck="false"
+          autocomplete="off"
+          .value=${this.text}
+          @input=${(event: InputEvent) => this.read((event.target as HTMLTextAreaElement).value)}
+        ></textarea>
+        <div class="row">
+          <label class="button file">Choose a file<input type="file" @change=${(event: Event) => this.readFile((event.target as HTMLInputElement).files?.[0])} /></label>
+          <span class="muted">or drop one anywhere on the calculator</span>
+        </div>
+        ${this.imported ? this.report(this.imported) : nothing}
+        <div class="row">
+          <button type="button" class="button primary" ?disabled=${!this.imported?.ok} @click=${this.apply}>Use it</button>
+          <button type="button" class="button" @click=${this.close}>Cancel</button>
+        </div>`,
+    );
+  }
+}

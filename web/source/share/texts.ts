@@ -1,0 +1,107 @@
+// The answer as texts to take away: a Markdown table, CSV, JSON, the lines that embed it.
+
+import type { GoodAnswer } from '../border.js';
+import { deviceSegments, phaseLabels } from '../components.js';
+import { exactBytes, gigabytes, percent, type Units } from '../format.js';
+
+export interface Subject {
+  /** "Llama 2 7B" */
+  name: string;
+  /** The sentence of the headline. */
+  sentence: string;
+  /** Address of the calculator with this configuration. */
+  address: string;
+  /** Address of the element's script, and of the page for frames. */
+  script: string;
+  frame: string;
+  link: string;
+  units: Units;
+  version: string;
+}
+
+const cell = (text: string) => text.replaceAll('|', '\\|');
+
+export function markdown({ result }: GoodAnswer, { sentence, address, units, version }: Subject): string {
+  const { device, reserved, allocated } = result;
+  const lines = deviceSegments(result).map(
+    ({ label, bytes }) =>
+      `| ${cell(label)} | ${gigabytes(bytes, units)} | ${bytes.toLocaleString('en')} | ${percent(bytes, device.expected)} |`,
+  );
+  return [
+    sentence,
+    '',
+    `| At the peak (${phaseLabels[result.peak_phase].toLowerCase()}) | ${units} | bytes | share |`,
+    '| --- | ---: | ---: | ---: |',
+    ...lines,
+    `| **On the device** | **${gigabytes(device.expected, units)}** | ${device.expected.toLocaleString('en')} | |`,
+    `| of it reserved by PyTorch | ${gigabytes(reserved.expected, units)} | ${reserved.expected.toLocaleString('en')} | |`,
+    `| of it allocated | ${gigabytes(allocated, units)} | ${allocated.toLocaleString('en')} | |`,
+    '',
+    `[Computed by trainmem ${version}](${address})`,
+    '',
+  ].join('\n');
+}
+
+/** One line of CSV; fields are quoted where RFC 4180 asks for it, and never begin a formula in a spreadsheet. */
+function line(fields: (string | number)[]): string {
+  return fields
+    .map(field => {
+      const text = typeof field === 'string' && /^[=+\-@]/.test(field) ? `'${field}` : String(field);
+      return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    })
+    .join(',');
+}
+
+export function csv({ result }: GoodAnswer): string {
+  const head = [
+    'component',
+    'name',
+    'shape',
+    'dtype',
+    'elements',
+    'element_bytes',
+    'copies',
+    'bytes',
+    'kind',
+    'formula',
+  ];
+  const rows = result.rows.map(row =>
+    line([
+      row.component,
+      row.name,
+      row.shape,
+      row.dtype,
+      row.elements,
+      row.element_bytes,
+      row.copies,
+      row.bytes,
+      row.kind,
+      row.formula,
+    ]),
+  );
+  return `${[head.join(','), ...rows].join('\r\n')}\r\n`;
+}
+
+export function json(good: GoodAnswer): string {
+  return `${JSON.stringify({ link: good.link, config: good.config, result: good.result }, null, 2)}\n`;
+}
+
+const attribute = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+
+export function embedElement({ name, script, address, link }: Subject): string {
+  return `<script type="module" src="${attribute(script)}"></script>
+<div><trainmem-calculator view="compact" config="${attribute(link)}"><a href="${attribute(address)}">${attribute(`GPU memory of ${name}`)}</a></trainmem-calculator></div>
+`;
+}
+
+export function embedFrame({ name, frame, link }: Subject): string {
+  return `<iframe title="${attribute(`GPU memory of ${name}`)}" loading="lazy" style="width:100%;height:420px;border:0"
+  sandbox="allow-scripts allow-popups" src="${attribute(`${frame}?view=bar#${link}`)}"></iframe>
+`;
+}
+
+/** For the alternative text of pictures. */
+export function description(good: GoodAnswer, { sentence, units }: Subject): string {
+  const parts = deviceSegments(good.result).map(({ label, bytes }) => `${label} ${gigabytes(bytes, units)}`);
+  return `${sentence} ${parts.join(', ')}. Exactly ${exactBytes(good.result.device.expected)} expected on the device.`;
+}
