@@ -74,7 +74,7 @@ export const dialogStyles = css`
     overflow: auto;
     white-space: pre;
   }
-  .sheet .row {
+  .sheet .line {
     display: flex;
     flex-wrap: wrap;
     align-items: center;
@@ -110,6 +110,10 @@ export const dialogStyles = css`
   }
   .sheet th {
     font-weight: 600;
+    white-space: nowrap;
+  }
+  .sheet td:last-child {
+    overflow-wrap: normal;
   }
   .sheet .bad {
     color: var(--bad);

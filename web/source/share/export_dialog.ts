@@ -182,7 +182,7 @@ export class ExportDialog {
               </p>`
             : nothing
         }
-        <div class="row">
+        <div class="line">
           ${kind.id === 'png' ? nothing : html`<button type="button" class="button primary" @click=${() => this.copy(kind)}>Copy</button>`}
           <button type="button" class="button" @click=${() => this.saveAs(kind)}>Save as ${kind.file}</button>
           <span class="muted" role="status">${this.done}</span>

@@ -126,12 +126,12 @@ export class ImportDialog {
           .value=${this.text}
           @input=${(event: InputEvent) => this.read((event.target as HTMLTextAreaElement).value)}
         ></textarea>
-        <div class="row">
+        <div class="line">
           <label class="button file">Choose a file<input type="file" @change=${(event: Event) => this.readFile((event.target as HTMLInputElement).files?.[0])} /></label>
           <span class="muted">or drop one anywhere on the calculator</span>
         </div>
         ${this.imported ? this.report(this.imported) : nothing}
-        <div class="row">
+        <div class="line">
           <button type="button" class="button primary" ?disabled=${!this.imported?.ok} @click=${this.apply}>Use it</button>
           <button type="button" class="button" @click=${this.close}>Cancel</button>
         </div>`,

@@ -1,0 +1,177 @@
+// Bring your own and take away: what comes into the page and what leaves it.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { AxeBuilder, fragment, headline, openCalculator, origin, pageTest, settled } from './chromium.js';
+
+// deepspeedai/DeepSpeedExamples: a ZeRO-2 file, with a key that memory does not know.
+const deepspeed = `{"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "steps_per_print": 10,
+  "bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "reduce_bucket_size": 5e8}}`;
+const configJson = `{"architectures": ["MistralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336,
+  "max_position_embeddings": 32768, "model_type": "mistral", "num_attention_heads": 32, "num_hidden_layers": 16,
+  "num_key_value_heads": 8, "sliding_window": 4096, "vocab_size": 32000}`;
+
+const importing = async page => {
+  await page.getByRole('button', { name: 'Import' }).click();
+  return page.getByRole('dialog', { name: 'Bring your own' });
+};
+const exporting = async page => {
+  await page.getByRole('button', { name: 'Export' }).click();
+  return page.getByRole('dialog', { name: 'Take away' });
+};
+
+pageTest('a DeepSpeed file says what is applied and what is not, and keeps the model', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&dp=8&end');
+  const dialog = await importing(page);
+  await dialog.getByLabel('Text to read').fill(deepspeed);
+  await dialog.getByText('Read as a DeepSpeed file.').waitFor();
+  assert.match(
+    await dialog.getByRole('group', { name: 'Applied keys' }).innerText(),
+    /zero_optimization\.stage = 2.*zero2/s,
+  );
+  const text = await dialog.innerText();
+  assert.match(text, /reduce_bucket_size = 500000000 Buckets are counted at DeepSpeed/);
+  assert.match(text, /No part of a configuration here: steps_per_print\./);
+  const found = await new AxeBuilder({ page })
+    .withTags(['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'])
+    .analyze();
+  assert.deepEqual(
+    found.violations.map(({ id }) => id),
+    [],
+  );
+  await dialog.getByRole('button', { name: 'Use it' }).click();
+  await settled(page);
+  assert.match(await headline(page), /^Llama 2 7B/);
+  const link = await fragment(page);
+  for (const part of ['fw=deepspeed', 'mbs=2', 'seq=2048', 'ga=4', 'dp_kind=zero2', 'dp=8', 'clip=0'])
+    assert.ok(link.includes(part), `${part} in ${link}`);
+  await page.goBack();
+  assert.equal(await fragment(page), 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&dp=8&end');
+});
+
+pageTest('a config.json dropped on the calculator is a model', {}, async page => {
+  await openCalculator(page);
+  const transfer = await page.evaluateHandle(text => {
+    const data = new DataTransfer();
+    data.items.add(new File([text], 'config.json', { type: 'application/json' }));
+    return data;
+  }, configJson);
+  await page.locator('trainmem-calculator .calculator').dispatchEvent('drop', { dataTransfer: transfer });
+  const dialog = page.getByRole('dialog', { name: 'Bring your own' });
+  await dialog.getByText('Read as a Hugging Face config.json.').waitFor();
+  await dialog.getByRole('button', { name: 'Use it' }).click();
+  await settled(page);
+  assert.match(await fragment(page), /type=mistral&.*layers=16/);
+});
+
+pageTest('bad pastes are named, and nothing changes', {}, async page => {
+  await openCalculator(page);
+  const before = await headline(page);
+  const dialog = await importing(page);
+  for (const [text, said] of [
+    ['hello', /of no kind that is known/],
+    ['{"model": ', /cannot be used/],
+    ['{"model_type": "mamba2", "transformers_version": "4.44"}', /mamba2/],
+    ['{"model": "llama2-7b", "gpu": "h100-sxm", "recipe": {"micro_batch": 2}}', /micro_batch/],
+    ['<script>alert(1)</script> --x', /size of the vocabulary/],
+  ]) {
+    await dialog.getByLabel('Text to read').fill(text);
+    assert.match(await dialog.getByRole('status').innerText(), said);
+    assert.ok(await dialog.getByRole('button', { name: 'Use it' }).isDisabled());
+  }
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  assert.equal(await headline(page), before);
+});
+
+pageTest(
+  'every export has its exact text, and opens again where it can',
+  { permissions: ['clipboard-read', 'clipboard-write'] },
+  async page => {
+    await openCalculator(page, 'v=1&model=llama3.1-8b&gpu=h100-sxm&recipe=fsdp-8-gpus&end');
+    const answer = await page.locator('trainmem-calculator').evaluate(element => element.calculator.state.good);
+    const dialog = await exporting(page);
+    const copied = async name => {
+      await dialog.getByRole('tab', { name, exact: true }).click();
+      await dialog.getByRole('button', { name: 'Copy' }).click();
+      await dialog.getByText('Copied').waitFor();
+      return page.evaluate(() => navigator.clipboard.readText());
+    };
+    assert.equal(await copied('Link'), `${origin()}/#${answer.link}`);
+    const markdown = await copied('Markdown');
+    assert.match(
+      markdown,
+      new RegExp(`\\| \\*\\*On the device\\*\\* .* ${answer.result.device.expected.toLocaleString('en')} `),
+    );
+    const csv = (await copied('CSV')).trim().split('\r\n');
+    assert.equal(csv.length, answer.result.rows.length + 1);
+    const column = csv[0].split(',').indexOf('bytes');
+    const sum = csv
+      .slice(1)
+      .reduce((total, line) => total + Number(line.match(/("[^"]*"|[^,]*)(?:,|$)/g)[column].replace(',', '')), 0);
+    assert.equal(sum, answer.result.allocated, 'the rows of the CSV sum to allocated');
+    assert.deepEqual(JSON.parse(await copied('JSON')).result, answer.result);
+    assert.match(
+      await copied('Embed: element'),
+      /<div><trainmem-calculator view="compact" config="v=1&amp;model=llama3.1-8b/,
+    );
+    assert.match(
+      await copied('Embed: iframe'),
+      /sandbox="allow-scripts allow-popups" src="[^"]+embed\.html\?view=bar#v=1&amp;/,
+    );
+    const toml = await copied('torchtitan TOML');
+    assert.match(toml, /\[parallelism\]\ndata_parallel_replicate_degree = 1\ndata_parallel_shard_degree = 8\n/);
+    assert.match(await copied('Megatron-LM arguments'), /^torchrun --nproc-per-node 8 pretrain_gpt.py \\\n/);
+    assert.match(await copied('accelerate YAML'), /fsdp_version: 2/);
+    assert.ok(JSON.parse(await copied('DeepSpeed JSON')).train_micro_batch_size_per_gpu === 1);
+    const found = await new AxeBuilder({ page })
+      .withTags(['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'])
+      .analyze();
+    assert.deepEqual(
+      found.violations.map(({ id }) => id),
+      [],
+    );
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    const again = await importing(page);
+    await again.getByLabel('Text to read').fill(toml);
+    await again.getByRole('button', { name: 'Use it' }).click();
+    await settled(page);
+    const back = await page.locator('trainmem-calculator').evaluate(element => element.calculator.state.good);
+    assert.equal(back.result.allocated, answer.result.allocated);
+  },
+);
+
+pageTest('the bars as SVG and PNG', {}, async page => {
+  await openCalculator(page);
+  const dialog = await exporting(page);
+  const saved = async name => {
+    await dialog.getByRole('tab', { name, exact: true }).click();
+    const download = page.waitForEvent('download');
+    await dialog.getByRole('button', { name: /^Save as/ }).click();
+    return readFile(await (await download).path());
+  };
+  const svg = (await saved('SVG')).toString();
+  assert.match(svg, /^<svg xmlns=.*aria-label="Llama 2 7B needs/);
+  const { components, device } = await page
+    .locator('trainmem-calculator')
+    .evaluate(element => element.calculator.state.good.result);
+  const [, ...widths] = [...svg.matchAll(/y="226.8" width="([\d.]+)" height="81.9"/g)].map(([, width]) =>
+    Number(width),
+  );
+  const sizes = Object.values(components).filter(bytes => bytes > 0);
+  assert.equal(widths.length, sizes.length + 2, 'every component, the cache, and what is outside PyTorch');
+  const inner = 1200 - 2 * 63.6;
+  assert.ok(Math.abs(widths[0] - (sizes[0] / device.expected) * inner) < 3, 'to scale');
+  const png = await saved('PNG');
+  assert.equal(png.subarray(1, 4).toString(), 'PNG');
+  assert.equal(png.readUInt32BE(16), 2400);
+  assert.equal(png.readUInt32BE(20), 1260);
+});
+
+pageTest('the dialogs are fetched when they are first opened', {}, async (page, { requests }) => {
+  await openCalculator(page);
+  const scripts = () => requests.filter(url => url.endsWith('.js')).length;
+  const before = scripts();
+  await importing(page);
+  assert.equal(scripts(), before + 1);
+});
