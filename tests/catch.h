@@ -1,6 +1,4 @@
 // The one place that knows which Catch2 is installed. Tests include this and nothing of Catch2.
-//
-// TRAINMEM_SOURCE_DIR is the root of the checkout, for tests that read files of tests/.
 #pragma once
 
 #if defined(__EMSCRIPTEN__)

@@ -10,6 +10,7 @@
 
 #include "engine/accuracy/event_stream.h"
 #include "tests/catch.h"
+#include "tests/source_folder.h"
 
 using namespace trainmem;
 
@@ -117,7 +118,7 @@ class PlainAllocator {
 TEST_CASE("allocator: recorded event streams give the recorded peaks exactly") {
   const std::string name =
       GENERATE("gpt2-bf16", "gpt2-amp-full", "llama3.2-1b-bf16", "tinyllama-fsdp2-selective", "llama3.1-8b-fsdp2-full");
-  const EventStream stream = read_event_stream(TRAINMEM_SOURCE_DIR "/tests/traces/events/" + name + ".json");
+  const EventStream stream = read_event_stream(source_folder() + "/tests/traces/events/" + name + ".json");
   CAPTURE(stream.title);
   const Replay by_default = replay(stream.recording);
   const Replay expandable = replay(stream.recording, {.expandable_segments = true});

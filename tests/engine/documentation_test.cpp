@@ -6,12 +6,13 @@
 
 #include "engine/config/fields.h"
 #include "tests/catch.h"
+#include "tests/source_folder.h"
 
 using namespace trainmem;
 
 namespace {
 
-constexpr const char* readme = TRAINMEM_SOURCE_DIR "/presets/README.md";
+const std::string readme = source_folder() + "/presets/README.md";
 
 std::string default_text(const Field& field) {
   const Config defaults;
@@ -66,7 +67,7 @@ TEST_CASE("presets/README.md: the tables of fields are those of the program") {
   int tables = 0;
   const std::string expected = with_tables(text, tables);
   CHECK(tables == 6);
-  const std::string beside = TRAINMEM_SOURCE_DIR "/presets/README.new.txt";
+  const std::string beside = source_folder() + "/presets/README.new.txt";
   if (text == expected) {
     std::remove(beside.c_str());
   } else {

@@ -9,6 +9,7 @@
 #include "engine/config/values.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
+#include "tests/source_folder.h"
 
 using namespace trainmem;
 
@@ -22,7 +23,7 @@ std::string issues_of(const std::string& link) {
 
 /// What every link of tests/goldens/links.txt must open as: one link a line, "= JSON differences" below it.
 std::vector<std::pair<std::string, std::string>> golden_links() {
-  std::ifstream file(TRAINMEM_SOURCE_DIR "/tests/goldens/links.txt");
+  std::ifstream file(source_folder() + "/tests/goldens/links.txt");
   std::vector<std::pair<std::string, std::string>> links;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == ';') continue;

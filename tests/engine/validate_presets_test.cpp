@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/catch.h"
+#include "tests/source_folder.h"
 
 using namespace trainmem;
 
@@ -23,7 +24,7 @@ std::string read_file(const std::filesystem::path& path) {
 
 std::vector<PresetFile> all_presets() {
   std::vector<PresetFile> files;
-  for (const auto& folder : std::filesystem::directory_iterator(TRAINMEM_SOURCE_DIR "/presets")) {
+  for (const auto& folder : std::filesystem::directory_iterator(source_folder() + "/presets")) {
     if (!folder.is_directory()) continue;
     for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
       files.push_back({folder.path().filename().string(), file.path().filename().string(), read_file(file.path())});

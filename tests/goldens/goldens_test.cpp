@@ -11,12 +11,13 @@
 #include "engine/border/border.h"
 #include "engine/presets/presets.h"
 #include "tests/catch.h"
+#include "tests/source_folder.h"
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-const std::filesystem::path folder = std::filesystem::path(TRAINMEM_SOURCE_DIR) / "tests" / "goldens";
+const std::filesystem::path folder = std::filesystem::path(source_folder()) / "tests" / "goldens";
 
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);

@@ -8,12 +8,13 @@
 #include "engine/accuracy/accuracy.h"
 #include "engine/accuracy/measured_report.h"
 #include "tests/catch.h"
+#include "tests/source_folder.h"
 
 using namespace trainmem;
 
 namespace {
 
-const std::string folder = TRAINMEM_SOURCE_DIR "/tests/measured";
+const std::string folder = source_folder() + "/tests/measured";
 
 const CaseFolder& cases() {
   static const CaseFolder read = read_cases(folder);

@@ -9,12 +9,13 @@
 #include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
+#include "tests/source_folder.h"
 
 using namespace trainmem;
 
 namespace {
 
-const std::string folder = TRAINMEM_SOURCE_DIR "/tests/traces/";
+const std::string folder = source_folder() + "/tests/traces/";
 
 Bytes folded_peak(const TraceCase& trace) {
   Bytes peak = 0;

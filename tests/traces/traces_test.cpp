@@ -13,13 +13,14 @@
 #include "engine/accuracy/score.h"
 #include "engine/accuracy/trace_case.h"
 #include "tests/catch.h"
+#include "tests/source_folder.h"
 
 using namespace trainmem;
 
 namespace {
 
 constexpr double limit = 0.005;
-const std::string folder = TRAINMEM_SOURCE_DIR "/tests/traces/";
+const std::string folder = source_folder() + "/tests/traces/";
 
 CaseScore score_of(const TraceCase& trace) {
   return score(trace, trace.cannot_translate.empty() ? predict(trace.config, trace.steps) : Prediction{});
