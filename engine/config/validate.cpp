@@ -131,6 +131,17 @@ class Rules {
     }
     not_divisible("/recipe/expert_parallel", "num_experts", experts.num_experts, "expert_parallel",
                   recipe_.expert_parallel);
+    not_divisible("/recipe/expert_tensor_parallel", "moe_intermediate_size", experts.moe_intermediate_size,
+                  "expert_tensor_parallel", recipe_.expert_tensor_parallel);
+    const std::int64_t ranks = recipe_.data_parallel_size * recipe_.context_parallel * recipe_.tensor_parallel;
+    if (ranks % (recipe_.expert_parallel * recipe_.expert_tensor_parallel) != 0) {
+      contradiction("/recipe/expert_parallel",
+                    "Experts are divided among the " + text(ranks) + " GPUs of a pipeline stage, which " +
+                        text(recipe_.expert_parallel) + " x " + text(recipe_.expert_tensor_parallel) +
+                        " does not divide.",
+                    "Choose expert_parallel times expert_tensor_parallel as a divisor of data_parallel_size times "
+                    "context_parallel times tensor_parallel.");
+    }
   }
 
   void check_tensor_parallel() {

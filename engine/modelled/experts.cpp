@@ -31,13 +31,15 @@ constexpr const char* dense_model = "Choose a dense model.";
 constexpr const char* own_class = "Choose a model_type whose class has it, or leave it as the class has it.";
 
 constexpr Missing all_missing[] = {
-    {"/model/experts/num_experts", "Mixture of experts, under Megatron, is", dense_model,
-     [](const Config& c) { return megatron(c) && experts(c); }},
-    {"/model/latent_attention/kv_lora_rank", "Multi-head latent attention, under Megatron, is", dense_model,
-     [](const Config& c) { return megatron(c) && latent(c); }},
-    // transformers' models leave these layers out of their forward, and do not load them.
-    {"/model/num_nextn_predict_layers", "Multi-token prediction, under Megatron, is", "Set it to 0.",
-     [](const Config& c) { return megatron(c) && c.model.num_nextn_predict_layers > 0; }},
+    {"/model/hidden_act", "This activation of experts, under Megatron, is", "Choose framework transformers.",
+     [](const Config& c) { return megatron(c) && c.model.hidden_act == Activation::clamped_swiglu; }},
+    {"/model/experts/expert_bias", "Biases of experts, under Megatron, are", "Set it to false.",
+     [](const Config& c) { return megatron(c) && c.model.experts.expert_bias; }},
+    {"/recipe/expert_parallel", "Expert parallelism outside Megatron is", "Set it to 1, or choose framework megatron.",
+     [](const Config& c) { return !megatron(c) && c.recipe.expert_parallel > 1; }},
+    {"/recipe/expert_tensor_parallel", "Expert tensor parallelism outside Megatron is",
+     "Set it to 1, or choose framework megatron.",
+     [](const Config& c) { return !megatron(c) && c.recipe.expert_tensor_parallel > 1; }},
     {"/model/experts/num_experts", "Experts in, or their absence from, a model of this type are", own_class,
      [](const Config& c) { return against_class(c, experts); }},
     {"/model/latent_attention/kv_lora_rank", "Latent attention in, or its absence from, a model of this type is",

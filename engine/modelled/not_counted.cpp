@@ -15,6 +15,8 @@ std::vector<std::string> not_counted(const Config& config) {
     sentences.emplace_back("4-bit weights follow bitsandbytes' source; no recorded step stands behind them.");
   if (torch && recipe.data_parallel == DataParallel::ddp && recipe.data_parallel_size > 1)
     sentences.emplace_back("DDP's buckets are counted as one buffer: how they are split can move reserved memory.");
+  if (!torch && config.model.experts.num_experts > 0)
+    sentences.emplace_back("The load-balancing loss of the routers, and padding of experts to a capacity.");
   return sentences;
 }
 

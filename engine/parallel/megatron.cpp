@@ -20,6 +20,10 @@ constexpr Rule received_gradient_rule{"received gradient", "", "Megatron-Core pi
 constexpr Rule engine_workspace_rule{
     "Transformer Engine workspace", "scratch memory of its matrix products",
     "Transformer Engine pytorch/cpp_extensions/gemm.py: get_cublas_workspace_size_bytes"};
+constexpr Rule grouped_workspace_rule{"grouped product workspace",
+                                      "scratch memory of the experts' products, one for each stream they run on",
+                                      "Transformer Engine pytorch/module/base.py: get_multi_stream_cublas_workspace"};
+constexpr int grouped_product_streams = 4;  // transformer_engine/common/util/multi_stream.cpp
 constexpr Rule cublas_workspace_rule{"cuBLAS workspace", "scratch memory of a cuBLAS handle",
                                      "pytorch aten/src/ATen/cuda/CublasHandlePool.cpp: parseChosenWorkspaceSize"};
 
@@ -55,7 +59,7 @@ class StageTraining {
     megatron::StageModel model({config_.model, config_.recipe, dtype, sizes_, stage_}, options_.fold);
     model_ = &model;
     make_workspaces();
-    MegatronOptimizer optimizer(config_.recipe, model.parameters());
+    MegatronOptimizer optimizer(config_.recipe, model.parameters(), model.expert_parameters());
     const auto stages = static_cast<std::int64_t>(stages_.size());
     // A folded run is the steady state alone: states are there from the beginning, and the last step is enough.
     if (options_.fold) {
@@ -87,6 +91,8 @@ class StageTraining {
       note_kept(workspaces_.back(), rule);
     };
     if (!own_layers) add(transformer_engine_workspace(config_.gpu), engine_workspace_rule);
+    for (int i = 0; i < grouped_product_streams && config_.model.experts.num_experts > 0; ++i)
+      add(transformer_engine_workspace(config_.gpu), grouped_workspace_rule);
     if (own_layers || stage_.last) {
       add(cublas_workspace(config_.gpu) / 2, cublas_workspace_rule);
       add(cublas_workspace(config_.gpu) / 2, cublas_workspace_rule);
@@ -165,7 +171,7 @@ std::int64_t megatron_parameters(const Config& config, std::int64_t stage) {
   const megatron::StageModel model({config.model, config.recipe, megatron_weights(config.recipe),
                                     megatron::rank_sizes(config), stages[static_cast<std::size_t>(stage)]},
                                    true);
-  return model.parameters().value();
+  return (model.parameters() + model.expert_parameters()).value();
 }
 
 Recording run_megatron(const Config& config, const StepOptions& options) {

@@ -1,5 +1,7 @@
 #include "engine/parallel/megatron_optimizer.h"
 
+#include <algorithm>
+
 #include "engine/tensor/run.h"
 
 namespace trainmem {
@@ -38,7 +40,12 @@ DType megatron_gradients(const Recipe& recipe) {
   return weights == DType::bfloat16 && recipe.precision != Precision::bf16 ? DType::float32 : weights;
 }
 
-MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters) : recipe_(recipe) {
+std::int64_t expert_data_parallel(const Recipe& recipe) {
+  const std::int64_t stage_ranks = recipe.data_parallel_size * recipe.context_parallel * recipe.tensor_parallel;
+  return std::max<std::int64_t>(stage_ranks / (recipe.expert_parallel * recipe.expert_tensor_parallel), 1);
+}
+
+MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters, Size expert_parameters) : recipe_(recipe) {
   const DType weights = megatron_weights(recipe);
   const DType gradients = megatron_gradients(recipe);
   const bool pure = recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16;
@@ -48,44 +55,58 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters) : re
                                                             : weights;
   states_ = recipe.optimizer == Optimizer::adamw ? 2 : recipe.optimizer == Optimizer::sgd_momentum ? 1 : 0;
   copies_gradients_ = mixed_ && is_half(gradients);
-  const bool distributed = recipe.distributed_optimizer || recipe.data_parallel == DataParallel::zero1;
-  const Size d = distributed ? Size(recipe.data_parallel_size) : Size(1);
-  // Buffers end at a multiple of 128 elements and of d.
-  const Size buffer = distributed ? round_up(round_up(parameters, 128), d) : parameters;
-  share_ = distributed ? buffer / d : parameters;
-  add({buffer}, weights, Component::weights, weights_rule);
-  add({buffer}, gradients, Component::gradients, gradients_rule);
-  if (mixed_) {
-    const DType main = recipe.master_weights_dtype != DType::automatic ? recipe.master_weights_dtype : DType::float32;
-    add({share_}, main, Component::master_weights, main_weights_rule);
+  add_group(parameters, recipe.data_parallel_size);
+  if (expert_parameters.value() > 0) add_group(expert_parameters, expert_data_parallel(recipe));
+  for (const Group& group : groups_) {
+    add(group.buffer, weights, Component::weights, weights_rule);
+    add(group.buffer, gradients, Component::gradients, gradients_rule);
   }
+  if (!mixed_) return;
+  const DType main = recipe.master_weights_dtype != DType::automatic ? recipe.master_weights_dtype : DType::float32;
+  for (const Group& group : groups_) add(group.share, main, Component::master_weights, main_weights_rule);
 }
 
-void MegatronOptimizer::add(const Shape& shape, DType dtype, Component component, const Rule& rule) {
+void MegatronOptimizer::add_group(Size parameters, std::int64_t ranks) {
+  const bool distributed = recipe_.distributed_optimizer || recipe_.data_parallel == DataParallel::zero1;
+  if (!distributed) {
+    groups_.push_back({parameters, parameters});
+    return;
+  }
+  const Size d = ranks;
+  const Size buffer = round_up(round_up(parameters, 128), d);  // ends at a multiple of 128 elements and of d
+  groups_.push_back({buffer, buffer / d});
+}
+
+void MegatronOptimizer::add(Size elements, DType dtype, Component component, const Rule& rule) {
   const Place place(component == Component::gradients ? "buffer" : "optimizer", component);
-  tensors_.push_back(allocate(shape, dtype, {&rule}));
+  tensors_.push_back(allocate({elements}, dtype, {&rule}));
   note_kept(tensors_.back(), rule);
 }
 
 void MegatronOptimizer::step() {
   if (copies_gradients_) {
     const Place place("optimizer", Component::optimizer_temporaries);
-    main_gradients_ = allocate({share_}, DType::float32, {&copy_rule});
-    note_kept(main_gradients_, copy_rule);
+    for (const Group& group : groups_) {
+      main_gradients_.push_back(allocate({group.share}, DType::float32, {&copy_rule}));
+      note_kept(main_gradients_.back(), copy_rule);
+    }
   }
   make_states();
   if (recipe_.optimizer_implementation != OptimizerImplementation::fused && states_ >= 2) {
     const Place place("optimizer", Component::optimizer_temporaries);
-    const Tensor root = allocate({share_}, state_, {&square_rule});
+    std::vector<Tensor> roots;
+    for (const Group& group : groups_) roots.push_back(allocate({group.share}, state_, {&square_rule}));
+    while (!roots.empty()) roots.pop_back();
   }
 }
 
 void MegatronOptimizer::make_states() {
   if (has_states_) return;
   has_states_ = true;
-  for (int i = 0; i < states_; ++i) add({share_}, state_, Component::optimizer_states, state_rule);
+  for (int i = 0; i < states_; ++i)
+    for (const Group& group : groups_) add(group.share, state_, Component::optimizer_states, state_rule);
 }
 
-void MegatronOptimizer::zero_grad() { main_gradients_.reset(); }
+void MegatronOptimizer::zero_grad() { main_gradients_.clear(); }
 
 }  // namespace trainmem

@@ -13,8 +13,9 @@ namespace trainmem {
 
 class MegatronOptimizer {
  public:
-  /// Allocates the weights, the gradient buffer and, in mixed precision, the fp32 main weights.
-  MegatronOptimizer(const Recipe& recipe, Size parameters);
+  /// Allocates the weights, the gradient buffers and, in mixed precision, the fp32 main weights. Routed experts have
+  /// buffers of their own, divided over fewer ranks.
+  MegatronOptimizer(const Recipe& recipe, Size parameters, Size expert_parameters);
 
   /// Optimizer states, if they are not there yet.
   void make_states();
@@ -24,19 +25,27 @@ class MegatronOptimizer {
   void zero_grad();
 
  private:
-  void add(const Shape& shape, DType dtype, Component component, const struct Rule& rule);
+  /// Parameters that share buffers, and what the optimizer of this rank has of them.
+  struct Group {
+    Size buffer;
+    Size share;  ///< of the optimizer: all, or a part of the buffer
+  };
+  void add(Size elements, DType dtype, Component component, const struct Rule& rule);
+  void add_group(Size parameters, std::int64_t ranks);
 
   const Recipe& recipe_;
-  Size share_;  ///< of the optimizer: parameters, or parameters / d
+  std::vector<Group> groups_;
   bool mixed_ = false;
   DType state_ = DType::float32;
   bool copies_gradients_ = false;
   int states_ = 0;  ///< numbers a weight
   bool has_states_ = false;
   std::vector<Tensor> tensors_;
-  Tensor main_gradients_;
+  std::vector<Tensor> main_gradients_;
 };
 
+/// Ranks that hold the same routed experts: distributed_data_parallel.py, expert data-parallel group.
+std::int64_t expert_data_parallel(const Recipe& recipe);
 /// Format of the weights and activations of a recipe under Megatron.
 DType megatron_weights(const Recipe& recipe);
 /// Format of the main gradients: fp32 with bf16 weights, else that of the weights.

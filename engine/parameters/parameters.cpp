@@ -21,6 +21,13 @@ std::int64_t ParameterTensor::elements() const {
   return product;
 }
 
+std::int64_t shared_expert_width(const Model& model) {
+  const Experts& e = model.experts;
+  const std::int64_t one =
+      e.shared_expert_intermediate_size > 0 ? e.shared_expert_intermediate_size : e.moe_intermediate_size;
+  return e.n_shared_experts * one;
+}
+
 LayerKind layer_kind(const Model& model, std::int64_t layer) {
   LayerKind kind;
   if (model.linear_attention_every > 0) kind.linear_attention = (layer + 1) % model.linear_attention_every != 0;

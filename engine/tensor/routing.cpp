@@ -1,6 +1,7 @@
 // Routing of tokens to experts: choices, rows gathered by index, sums, and matrix products by groups of rows.
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/work.h"
 
 namespace trainmem {
 
@@ -136,9 +137,13 @@ Tensor grouped_linear(Tensor argument, const Tensor& weight, const Tensor& offse
   if (wants(node, 1)) keep(node, x);
   if (wants(node, 0)) keep(node, weight);
   keep(node, offsets);
+  const Size one = weight.size(1) * weight.size(2);  // each row meets one of the matrices, and all are read
+  const Bytes read = weight.elements().value() * element_bytes(weight.dtype());
+  note_linear(Pass::forward, x.size(0), one, read);
   Tensor result = allocate({x.size(0), weight.size(turned ? 2 : 1)}, x.dtype(), {&grouped_rule, role});
   if (node)
-    node->backward = [x_shape = x.shape(), weight_shape = weight.shape()](Backward& b) {
+    node->backward = [x_shape = x.shape(), weight_shape = weight.shape(), one, read](Backward& b) {
+      note_linear_backward(x_shape[0], one, read, b.wants(0), b.wants(1));
       const DType dtype = b.gradient().dtype();
       int next = 0;
       const Tensor kept_x = b.wants(1) ? b.kept(next++) : Tensor();

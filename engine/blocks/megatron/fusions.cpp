@@ -91,7 +91,9 @@ Tensor flash_attention(Tensor query, Tensor key, Tensor value) {
   keep(node, v);
   const AttentionSizes sizes{q.size(1), q.size(2), q.size(0), k.size(0), q.size(3), true};
   note_attention(Pass::forward, sizes);
-  Tensor result = allocate(q.shape(), q.dtype(), {&flash_rule, "attention output"});
+  Shape shape = q.shape();
+  shape[-1] = v.size(-1);
+  Tensor result = allocate(shape, q.dtype(), {&flash_rule, "attention output"});
   const Tensor log_sum_exp = allocate({q.size(1), q.size(2), q.size(0)}, DType::float32, {&flash_rule, "log-sum-exp"});
   keep(node, result);
   keep(node, log_sum_exp);

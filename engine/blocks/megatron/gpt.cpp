@@ -53,7 +53,8 @@ Tensor StageModel::embed(const Tensor& ids) const {
 }
 
 Tensor StageModel::rotate(Tensor x) const {
-  if (settings_.recipe.fused_rope) return fused_rope(std::move(x), rotary_);
+  const bool latent = settings_.model.latent_attention.kv_lora_rank > 0;
+  if (settings_.recipe.fused_rope && !latent) return fused_rope(std::move(x), rotary_);
   // rope_utils.py: t * cos + rotate_half(t) * sin, then a copy by cat.
   const Tensor cos = to(multiply_number(rotary_), x.dtype(), "cosines");
   const Tensor sin = to(multiply_number(rotary_), x.dtype(), "sines");
@@ -86,7 +87,8 @@ Tensor StageModel::core_attention(Tensor q, Tensor k, Tensor v) const {
   }
   Tensor probabilities = dropout(scaled_masked_softmax(std::move(scores)), settings_.model.attention_dropout);
   Tensor context = bmm(std::move(probabilities), std::move(values), "attention context");
-  context = view(std::move(context), {z.b, z.a, z.s, z.d});
+  const Size width = context.size(-1);
+  context = view(std::move(context), {z.b, z.a, z.s, width});
   context = contiguous(transpose(transpose(std::move(context), 0, 2), 1, 2), "attention output");
   return context;
 }
@@ -120,15 +122,20 @@ Tensor StageModel::attention(const Block& block, Tensor normed) const {
     k = contiguous(std::move(k), "key");
     v = contiguous(std::move(v), "value");
   }
-  Tensor context;
-  if (settings_.recipe.recomputation == Recomputation::selective_attention && !block.recomputed) {
-    std::vector<Tensor> inputs{std::move(q), std::move(k), std::move(v)};
-    context =
-        recompute([this](const std::vector<Tensor>& x) { return core_attention(x[0], x[1], x[2]); }, std::move(inputs));
-  } else {
-    context = core_attention(std::move(q), std::move(k), std::move(v));
-  }
-  context = view(std::move(context), {z.s, z.b, z.a * z.d});
+  return projected(block, attended(block, std::move(q), std::move(k), std::move(v)));
+}
+
+Tensor StageModel::attended(const Block& block, Tensor q, Tensor k, Tensor v) const {
+  if (settings_.recipe.recomputation != Recomputation::selective_attention || block.recomputed)
+    return core_attention(std::move(q), std::move(k), std::move(v));
+  std::vector<Tensor> inputs{std::move(q), std::move(k), std::move(v)};
+  return recompute([this](const std::vector<Tensor>& x) { return core_attention(x[0], x[1], x[2]); },
+                   std::move(inputs));
+}
+
+Tensor StageModel::projected(const Block& block, Tensor context) const {
+  const Sizes& z = settings_.sizes;
+  context = view(std::move(context), {z.s, z.b, block.projection.in});
   return row_linear(std::move(context), block.projection, z.layout, "attention projection");
 }
 
@@ -142,45 +149,61 @@ Tensor StageModel::mlp(const Block& block, Tensor normed) const {
   Tensor active;
   if (model.gated_mlp && fused) {
     active = bias_swiglu(std::move(wide), bias);
-  } else if (model.gated_mlp) {
-    std::vector<Tensor> halves = split(std::move(wide), {z.f, z.f}, -1);
-    Tensor gate = model.hidden_act == Activation::silu ? silu(std::move(halves[0])) : gelu(std::move(halves[0]));
-    active = multiply(std::move(gate), std::move(halves[1]));
-  } else if (model.hidden_act == Activation::relu2) {
-    active = square(relu(std::move(wide)));
-  } else if (model.hidden_act == Activation::relu) {
-    active = relu(std::move(wide));
+  } else if (fused && model.hidden_act != Activation::relu2 && model.hidden_act != Activation::relu) {
+    active = bias_gelu(std::move(wide), bias);
   } else {
-    active = fused ? bias_gelu(std::move(wide), bias) : gelu(std::move(wide));
+    active = activation(std::move(wide));
   }
   return row_linear(std::move(active), block.fc2, z.layout, "MLP output projection");
+}
+
+/// One operation after another, without bias.
+Tensor StageModel::activation(Tensor wide) const {
+  const Model& model = settings_.model;
+  if (model.gated_mlp) {
+    const Size half = wide.size(-1) / Size(2);
+    std::vector<Tensor> halves = split(std::move(wide), {half, half}, -1);
+    Tensor gate = model.hidden_act == Activation::silu ? silu(std::move(halves[0])) : gelu(std::move(halves[0]));
+    return multiply(std::move(gate), std::move(halves[1]));
+  }
+  if (model.hidden_act == Activation::relu2) return square(relu(std::move(wide)));
+  return model.hidden_act == Activation::relu ? relu(std::move(wide)) : gelu(std::move(wide));
 }
 
 Tensor StageModel::layer(const Block& block, Tensor hidden) const {
   const double probability = settings_.model.hidden_dropout;
   {
     const Place place("attention");
-    Tensor branch = attention(block, norm(block.attention_norm, hidden));
+    Tensor normed = norm(block.attention_norm, hidden);
+    Tensor branch = settings_.model.latent_attention.kv_lora_rank > 0 ? latent_attention(block, std::move(normed))
+                                                                      : attention(block, std::move(normed));
     hidden = bias_dropout_add(std::move(branch), block.projection.bias, std::move(hidden), probability);
+  }
+  if (block.has_experts) {
+    const Place place("experts");
+    Tensor branch = experts(block.experts, norm(block.mlp_norm, hidden));
+    return bias_dropout_add(std::move(branch), {}, std::move(hidden), probability);
   }
   const Place place("mlp");
   Tensor branch = mlp(block, norm(block.mlp_norm, hidden));
   return bias_dropout_add(std::move(branch), block.fc2.bias, std::move(hidden), probability);
 }
 
-Tensor StageModel::loss(Tensor hidden, const Tensor& labels, const Tensor& loss_mask) const {
+Tensor StageModel::token_losses(Tensor hidden, const Tensor& labels) const {
   const Sizes& z = settings_.sizes;
-  hidden = norm(final_norm_, std::move(hidden));
   SequenceLayout layout = z.layout;
   layout.gather_buffer = true;  // the head is Megatron's own layer
-  Tensor losses;
-  {
-    const Place place("head", Component::logits_and_loss);
-    const Tensor logits = column_linear(std::move(hidden), head_, layout, "logits");
-    const Place inner("loss", Component::logits_and_loss);
-    const bool fused = settings_.recipe.loss == Loss::fused || settings_.recipe.loss == Loss::fused_linear;
-    losses = fused ? fused_cross_entropy(logits, labels, z.t) : vocabulary_cross_entropy(logits, labels);
-  }
+  const Place place("head", Component::logits_and_loss);
+  const Tensor logits = column_linear(std::move(hidden), head_, layout, "logits");
+  const Place inner("loss", Component::logits_and_loss);
+  const bool fused = settings_.recipe.loss == Loss::fused || settings_.recipe.loss == Loss::fused_linear;
+  return fused ? fused_cross_entropy(logits, labels, z.t) : vocabulary_cross_entropy(logits, labels);
+}
+
+Tensor StageModel::loss(Tensor hidden, const Tensor& ids, const Tensor& labels, const Tensor& loss_mask) const {
+  hidden = norm(final_norm_, std::move(hidden));
+  if (!next_tokens_.empty()) hidden = predict_further(std::move(hidden), ids, labels, loss_mask);
+  Tensor losses = token_losses(std::move(hidden), labels);
   const Place place("loss", Component::logits_and_loss);
   return masked_mean(std::move(losses), loss_mask);
 }
@@ -189,7 +212,7 @@ Tensor StageModel::forward(Tensor input) const {
   const Sizes& z = settings_.sizes;
   const PipelineStage& stage = settings_.stage;
   Tensor ids, labels, loss_mask;
-  if (stage.first) ids = make_input(z, DType::int64, "token ids");
+  if (stage.first || !next_tokens_.empty()) ids = make_input(z, DType::int64, "token ids");
   if (stage.last) {
     labels = make_input(z, DType::int64, "labels");
     loss_mask = make_input(z, DType::float32, "loss mask");
@@ -207,7 +230,7 @@ Tensor StageModel::forward(Tensor input) const {
       hidden = layer(block, std::move(hidden));
     }
   }
-  return stage.last ? loss(std::move(hidden), labels, loss_mask) : hidden;
+  return stage.last ? loss(std::move(hidden), ids, labels, loss_mask) : hidden;
 }
 
 }  // namespace trainmem::megatron

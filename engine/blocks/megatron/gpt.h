@@ -22,8 +22,11 @@ struct Sizes {
   Size s, b, h, d;
   Size a, k, f, v;
   Size t;
-  Size positions;  ///< rows of the position table; 0: none
-  Size qkv_width;  ///< outputs of the query, key and value projection
+  Size positions;          ///< rows of the position table; 0: none
+  Size qkv_width;          ///< outputs of the query, key and value projection
+  Size expert_ranks = 1;   ///< among which the experts of a layer are divided
+  Size expert_t = 1;       ///< among which each of them is divided
+  Size local_experts = 0;  ///< of this rank, in a layer
   SequenceLayout layout;
 };
 
@@ -48,13 +51,25 @@ class StageModel {
   /// hidden states, or the loss on the last stage.
   Tensor forward(Tensor input) const;
 
-  /// Elements of all parameters of the stage on this GPU.
+  /// Elements of the stage's parameters on this GPU: those of routed experts, and all others.
   Size parameters() const { return parameters_; }
+  Size expert_parameters() const { return expert_parameters_; }
 
  private:
   struct Norm {
     Tensor weight;
     Tensor bias;
+  };
+  struct LatentLayer {
+    ParallelLinear query_down, query_up;
+    ParallelLinear key_value_down, key_value_up;
+    Norm query_norm, key_value_norm;
+  };
+  struct ExpertLayer {
+    Tensor router;
+    ParallelLinear fc1, fc2;  ///< of one expert
+    ParallelLinear shared_fc1, shared_fc2;
+    Tensor shared_gate;
   };
   struct Block {
     std::int32_t index = 0;
@@ -68,29 +83,57 @@ class StageModel {
     Norm mlp_norm;
     ParallelLinear fc1;
     ParallelLinear fc2;
+    LatentLayer latent;
+    bool has_experts = false;  ///< in place of the MLP
+    ExpertLayer experts;
+  };
+
+  /// A layer that predicts one token further on.
+  struct NextToken {
+    Norm embedding_norm, hidden_norm, final_norm;
+    ParallelLinear combine;
+    Block block;
   };
 
   Tensor add_parameter(const Shape& shape, const char* name, Size times);
   Norm make_norm(Size width, const char* name, Size times);
   ParallelLinear make_linear(Size in, Size out, bool bias, const char* name, Size times);
   Block make_block(std::int32_t index, Size times, bool recomputed);
+  void add_blocks(std::int64_t first, std::int64_t count, bool recomputed, bool fold);
+  LatentLayer make_latent(Size times);
+  ExpertLayer make_experts(Size times);
+  void make_next_tokens();
   void make_buffers();
 
   Tensor embed(const Tensor& ids) const;
   Tensor layer(const Block& block, Tensor hidden) const;
   Tensor attention(const Block& block, Tensor normed) const;
+  Tensor latent_attention(const Block& block, const Tensor& normed) const;
+  Tensor attended(const Block& block, Tensor q, Tensor k, Tensor v) const;
+  Tensor projected(const Block& block, Tensor context) const;
   Tensor core_attention(Tensor q, Tensor k, Tensor v) const;
   Tensor mlp(const Block& block, Tensor normed) const;
+  Tensor activation(Tensor wide) const;
+  Tensor experts(const ExpertLayer& layer, Tensor normed) const;
+  Tensor route(const ExpertLayer& layer, const Tensor& tokens) const;
+  Tensor grouped_experts(const ExpertLayer& layer, Tensor rows, const Tensor& weights) const;
+  Tensor shared_expert(const ExpertLayer& layer, const Tensor& normed) const;
   Tensor norm(const Norm& parameters, Tensor x) const;
   Tensor rotate(Tensor x) const;
-  Tensor loss(Tensor hidden, const Tensor& labels, const Tensor& loss_mask) const;
+  Tensor rotate_pairs(const Tensor& x) const;
+  Tensor loss(Tensor hidden, const Tensor& ids, const Tensor& labels, const Tensor& loss_mask) const;
+  Tensor token_losses(Tensor hidden, const Tensor& labels) const;
+  Tensor next_token_states(const NextToken& next, const Tensor& hidden, const Tensor& embedded) const;
+  Tensor predict_further(Tensor hidden, const Tensor& ids, const Tensor& labels, const Tensor& loss_mask) const;
 
   Settings settings_;
   Size parameters_ = 0;
+  Size expert_parameters_ = 0;
   Tensor embedding_;
   Tensor positions_;
   std::vector<Block> blocks_;
   Norm final_norm_;
+  std::vector<NextToken> next_tokens_;
   ParallelLinear head_;
   Tensor rotary_;
   std::vector<Tensor> buffers_;

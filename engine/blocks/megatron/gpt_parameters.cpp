@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/blocks/megatron/gpt.h"
+#include "engine/parameters/parameters.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem::megatron {
@@ -37,6 +38,11 @@ Sizes rank_sizes(const Config& config) {
   z.f = ceil_divide(Size(model.intermediate_size), z.t);
   z.v = ceil_divide(round_up(Size(model.vocab_size), Size(recipe.vocabulary_multiple) * z.t), z.t);
   z.qkv_width = (z.a + Size(2) * z.k) * z.d;
+  if (model.experts.num_experts > 0) {
+    z.expert_ranks = recipe.expert_parallel;
+    z.expert_t = recipe.expert_tensor_parallel;
+    z.local_experts = ceil_divide(Size(model.experts.num_experts), z.expert_ranks);
+  }
   z.positions = model.positions == Positions::learned ? Size(model.learned_positions) : Size(0);
   z.layout.sequence = z.s;
   z.layout.sequence_parallel = recipe.sequence_parallel && recipe.tensor_parallel > 1;
@@ -63,7 +69,9 @@ StageModel::Norm StageModel::make_norm(Size width, const char* name, Size times)
 }
 
 ParallelLinear StageModel::make_linear(Size in, Size out, bool bias, const char* name, Size times) {
-  ParallelLinear result{in, out, {}};
+  ParallelLinear result;
+  result.in = in;
+  result.out = out;
   parameters_ = parameters_ + in * out * times;
   const Shape shape{out, in};
   if (std::none_of(linear_shapes_.begin(), linear_shapes_.end(), [&](const Shape& known) { return known == shape; }))
@@ -81,23 +89,57 @@ StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool re
   block.recomputed = recomputed;
   active_run().layer_times[index] = times;
   block.attention_norm = make_norm(z.h, "attention norm", times);
-  block.qkv = make_linear(z.h, z.qkv_width, model.attention_bias, "query, key and value", times);
-  if (model.qk_norm != QkNorm::none) {
-    block.query_norm = make_norm(z.d, "query norm", times);
-    block.key_norm = make_norm(z.d, "key norm", times);
+  const LatentAttention& latent = model.latent_attention;
+  if (latent.kv_lora_rank > 0) {
+    block.latent = make_latent(times);
+  } else {
+    block.qkv = make_linear(z.h, z.qkv_width, model.attention_bias, "query, key and value", times);
+    if (model.qk_norm != QkNorm::none) {
+      block.query_norm = make_norm(z.d, "query norm", times);
+      block.key_norm = make_norm(z.d, "key norm", times);
+    }
   }
-  block.projection = make_linear(z.a * z.d, z.h, model.attention_output_bias, "attention projection", times);
+  const Size value_width = latent.kv_lora_rank > 0 ? Size(latent.v_head_dim) : z.d;
+  block.projection = make_linear(z.a * value_width, z.h, model.attention_output_bias, "attention projection", times);
   block.mlp_norm = make_norm(z.h, "MLP norm", times);
+  const std::int64_t in_model = std::min(settings_.stage.first_layer + index, model.num_hidden_layers - 1);
+  block.has_experts = layer_kind(model, in_model).experts;
+  if (block.has_experts) {
+    block.experts = make_experts(times);
+    return block;
+  }
   block.fc1 = make_linear(z.h, model.gated_mlp ? Size(2) * z.f : z.f, model.mlp_bias, "MLP input projection", times);
   block.fc2 = make_linear(z.f, z.h, model.mlp_bias, "MLP output projection", times);
   return block;
+}
+
+/// Layers first to first + count of the stage. Of equal ones in a row the outer two touch what lies outside; with
+/// `fold` one of the others stands for them all.
+void StageModel::add_blocks(std::int64_t first, std::int64_t count, bool recomputed, bool fold) {
+  const auto kind_of = [&](std::int64_t layer) {
+    return layer_kind(settings_.model, settings_.stage.first_layer + layer).experts;
+  };
+  const std::int64_t end = first + count;
+  while (first < end) {
+    std::int64_t last = first;
+    while (last + 1 < end && kind_of(last + 1) == kind_of(first)) ++last;
+    const bool folds = fold && last - first >= 3;
+    for (std::int64_t i = first; i <= last; ++i) {
+      const bool stands_for_others = folds && i == first + 1;
+      const Size times = stands_for_others ? Size(last - first - 1) : Size(1);
+      blocks_.push_back(make_block(static_cast<std::int32_t>(i), times, recomputed));
+      if (stands_for_others) i = last - 1;
+    }
+    first = last + 1;
+  }
 }
 
 StageModel::StageModel(const Settings& settings, bool fold) : settings_(settings) {
   const Sizes& z = settings_.sizes;
   const Recipe& recipe = settings_.recipe;
   const PipelineStage& stage = settings_.stage;
-  if (stage.first) {
+  const bool predicts_further = stage.last && settings_.model.num_nextn_predict_layers > 0;
+  if (stage.first || predicts_further) {  // layers that predict further tokens share the embedding
     embedding_ = add_parameter({z.v, z.h}, "embedding", 1);
     if (settings_.model.positions == Positions::learned) positions_ = add_parameter({z.positions, z.h}, "positions", 1);
   }
@@ -105,21 +147,12 @@ StageModel::StageModel(const Settings& settings, bool fold) : settings_(settings
   std::int64_t recomputed = 0;
   if (recipe.recomputation == Recomputation::full)
     recomputed = recipe.recomputation_layers > 0 ? std::min(recipe.recomputation_layers, stage.layers) : stage.layers;
-  // The outer layers of a group touch what lies outside it; with `fold` one of the others stands for them all.
-  const auto add = [&](std::int64_t first, std::int64_t count, bool again) {
-    const bool folds = fold && count > 3;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const bool stands_for_others = folds && i == 1;
-      blocks_.push_back(
-          make_block(static_cast<std::int32_t>(first + i), stands_for_others ? Size(count - 2) : 1, again));
-      if (stands_for_others) i = count - 2;
-    }
-  };
-  add(0, recomputed, true);
-  add(recomputed, stage.layers - recomputed, false);
+  add_blocks(0, recomputed, true, fold);
+  add_blocks(recomputed, stage.layers - recomputed, false, fold);
   if (stage.last) {
     final_norm_ = make_norm(z.h, "final norm", 1);
     head_ = make_linear(z.h, z.v, settings_.model.lm_head_bias, "head", 1);
+    make_next_tokens();
     if (stage.first && settings_.model.tie_word_embeddings) parameters_ = parameters_ - z.v * z.h;  // one table
   }
   make_buffers();
@@ -129,8 +162,16 @@ void StageModel::make_buffers() {
   const Sizes& z = settings_.sizes;
   const Place place("buffers", Component::workspace);
   if (settings_.model.positions == Positions::rope) {
-    rotary_ = allocate({z.s, 1, 1, z.d}, DType::float32, {&rotary_rule, "rotary table"});
+    // Latent attention has a table in every layer: multi_latent_attention.py.
+    const Size rope = settings_.model.latent_attention.qk_rope_head_dim;
+    const bool latent = settings_.model.latent_attention.kv_lora_rank > 0;
+    rotary_ = allocate({z.s, 1, 1, latent ? rope : z.d}, DType::float32, {&rotary_rule, "rotary table"});
     note_kept(rotary_, rotary_rule);
+    if (latent && settings_.stage.layers > 1) {
+      const Shape others{settings_.stage.layers - 1, z.s, 1, 1, rope};
+      buffers_.push_back(allocate(others, DType::float32, {&rotary_rule, "rotary tables of the other layers"}));
+      note_kept(buffers_.back(), rotary_rule);
+    }
   }
   const auto add = [&](const Shape& shape, const Rule& rule) {
     buffers_.push_back(allocate(shape, settings_.dtype, {&rule}));

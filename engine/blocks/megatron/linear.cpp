@@ -19,7 +19,7 @@ constexpr Rule scatter_rule{"reduce-scatter of the sequence", "",
                             "Megatron-Core tensor_parallel/mappings.py: _reduce_scatter_along_first_dim"};
 
 Bytes weight_bytes(const ParallelLinear& layer, DType dtype) {
-  return (layer.in * layer.out).value() * element_bytes(dtype);
+  return (layer.in * layer.out * layer.stack).value() * element_bytes(dtype);
 }
 
 /// All rows of x. Nothing is allocated where the global memory buffer takes them.

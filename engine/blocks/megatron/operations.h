@@ -25,8 +25,9 @@ struct SequenceLayout {
 /// exists as a tensor.
 struct ParallelLinear {
   Size in;
-  Size out;     ///< of this rank
-  Tensor bias;  ///< undefined: none
+  Size out;        ///< of this rank
+  Tensor bias;     ///< undefined: none
+  Size stack = 1;  ///< matrices, of which each row meets one: the experts of a rank
 };
 
 /// Gathers the sequence if it is divided, then multiplies: (s, b, out). Keeps its input as it came.

@@ -1,6 +1,7 @@
 #include "engine/blocks/transformers/experts.h"
 
 #include "engine/parameters/layout.h"
+#include "engine/parameters/parameters.h"
 
 namespace trainmem::transformers {
 
@@ -88,11 +89,7 @@ SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DTyp
   make_experts();
   if (experts_first) make_router();
   const Experts& e = m.experts;
-  if (e.n_shared_experts > 0) {
-    const std::int64_t width =
-        e.shared_expert_intermediate_size > 0 ? e.shared_expert_intermediate_size : e.moe_intermediate_size;
-    shared_.emplace(m, form, dtype, Size(e.n_shared_experts * width));
-  }
+  if (e.n_shared_experts > 0) shared_.emplace(m, form, dtype, Size(shared_expert_width(m)));
   if (e.shared_expert_gate) shared_gate_.emplace(m.hidden_size, 1, false, dtype, "shared expert gate");
 }
 

@@ -1,0 +1,114 @@
+// Mixture of experts, latent attention and multi-token prediction: what can be said without a recorded step.
+// Recorded steps: tests/traces/experts.json; published runs: tests/measured/megatron_b200_experts_test.cpp.
+#include <algorithm>
+
+#include "engine/config/validate.h"
+#include "engine/config/values.h"
+#include "engine/estimate.h"
+#include "engine/parallel/megatron.h"
+#include "engine/parallel/megatron_optimizer.h"
+#include "engine/parameters/parameters.h"
+#include "engine/presets/presets.h"
+#include "engine/tape_fold.h"
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+namespace {
+
+Config preset(const char* model, Framework framework) {
+  Config config;
+  Issues issues;
+  apply_model_preset(model, config, issues);
+  apply_gpu_preset("h100-sxm", config, issues);
+  REQUIRE(issues.empty());
+  config.recipe = default_recipe(framework);
+  return config;
+}
+
+Bytes allocated(const Config& config) {
+  const Issues issues = validate(config);
+  for (const Issue& issue : issues) UNSCOPED_INFO(issue.path << " " << issue.message);
+  REQUIRE(issues.empty());
+  return estimate(config).allocated;
+}
+
+}  // namespace
+
+TEST_CASE("Megatron's stages hold the published parameters of DeepSeek-V3 and the layer that predicts a second token") {
+  const Config config = preset("deepseek-v3", Framework::megatron);
+  // 671,026,419,200 with the correction of the 58 routers (256 numbers each), which are buffers under Megatron.
+  const std::int64_t published = 671026419200 - 58 * 256;
+  const std::int64_t next_token = count(next_token_layer_parameters(config.model)) - 256;
+  CHECK(megatron_parameters(config, 0) == published + next_token);
+}
+
+TEST_CASE("Expert parallelism divides the routed experts and nothing else") {
+  Config config = preset("mixtral-8x7b", Framework::megatron);
+  config.recipe.data_parallel_size = 8;
+  const std::int64_t whole = megatron_parameters(config, 0);
+  const std::int64_t routed = 32LL * 8 * 3 * 4096 * 14336;  // layers, experts, matrices
+  for (const std::int64_t ranks : {2, 4, 8}) {
+    config.recipe.expert_parallel = ranks;
+    CHECK(megatron_parameters(config, 0) == whole - routed + routed / ranks);
+    CHECK(expert_data_parallel(config.recipe) == 8 / ranks);
+  }
+  config.recipe.expert_parallel = 4;
+  config.recipe.expert_tensor_parallel = 2;
+  CHECK(megatron_parameters(config, 0) == whole - routed + routed / 8);
+  CHECK(expert_data_parallel(config.recipe) == 1);
+}
+
+TEST_CASE("A rank that receives twice the mean of the tokens needs more memory, and one that exchanges none does not") {
+  Config config = preset("mixtral-8x7b", Framework::megatron);
+  config.recipe.data_parallel_size = 8;
+  config.recipe.expert_imbalance = 2.0;
+  const Bytes alone = allocated(config);
+  config.recipe.expert_imbalance = 1.0;
+  CHECK(allocated(config) == alone);
+  config.recipe.expert_parallel = 8;
+  const Bytes balanced = allocated(config);
+  config.recipe.expert_imbalance = 2.0;
+  CHECK(allocated(config) > balanced);
+}
+
+TEST_CASE("Experts that do not fit the GPUs of a stage are refused") {
+  Config config = preset("mixtral-8x7b", Framework::megatron);
+  config.recipe.data_parallel_size = 4;
+  config.recipe.expert_parallel = 8;
+  const Issues issues = validate(config);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].path == "/recipe/expert_parallel");
+}
+
+TEST_CASE("transformers leaves out the layers that predict further tokens, Megatron trains them") {
+  Config config = preset("deepseek-v3", Framework::transformers);
+  const Bytes with = allocated(config);
+  config.model.num_nextn_predict_layers = 0;
+  CHECK(allocated(config) == with);
+
+  config = preset("deepseek-v3", Framework::megatron);
+  const Bytes trained = allocated(config);
+  config.model.num_nextn_predict_layers = 0;
+  CHECK(allocated(config) < trained);
+}
+
+TEST_CASE("Megatron: a layer that stands for several gives the peaks of all of them, with leading dense ones") {
+  for (const char* model : {"deepseek-v2-lite", "qwen3-30b-a3b", "deepseek-v3"}) {
+    Config config = preset(model, Framework::megatron);
+    config.model.num_hidden_layers = 12;
+    config.recipe.sequence_length = 512;
+    config.recipe.data_parallel_size = 8;
+    config.recipe.expert_parallel = 4;
+    for (const Recomputation recomputation : {Recomputation::none, Recomputation::full}) {
+      config.recipe.recomputation = recomputation;
+      CAPTURE(model, static_cast<int>(recomputation));
+      const auto folded = fold(run_megatron(config, {.steps = 2, .fold = true}));
+      const auto full = fold(run_megatron(config, {.steps = 2, .fold = false}));
+      Bytes folded_peak = 0, full_peak = 0;
+      for (const FoldedPhase& phase : folded) folded_peak = std::max(folded_peak, phase.peak.total);
+      for (const FoldedPhase& phase : full) full_peak = std::max(full_peak, phase.peak.total);
+      CHECK(folded_peak == full_peak);
+    }
+  }
+}
