@@ -9,6 +9,7 @@ EMSCRIPTEN_BINDINGS(trainmem) {
   emscripten::function("write_link", &trainmem::write_link);
   emscripten::function("read_settings", &trainmem::read_settings);
   emscripten::function("write_settings", &trainmem::write_settings);
+  emscripten::function("read_measurement", &trainmem::read_measurement);
   emscripten::function("presets", &trainmem::presets);
   emscripten::function("version", &trainmem::version);
 }

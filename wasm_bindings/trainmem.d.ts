@@ -13,6 +13,8 @@ export interface Trainmem {
   read_settings(text: string): string;
   /** A configuration as JSON, or a link. Answers {ok, settings: [{format, title, file, text, not_said}]}. */
   write_settings(request: string): string;
+  /** What hbm_bandwidth --json printed. Answers {ok, bandwidth_gb_per_s, device, what}. */
+  read_measurement(json: string): string;
   /** {models, gpus, recipes, fields}: every preset, and every field with its type, range, unit and meaning. */
   presets(): string;
   /** "0.1.0". */

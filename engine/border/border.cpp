@@ -2,6 +2,7 @@
 
 #include "engine/border/answer.h"
 #include "engine/border/json_io.h"
+#include "engine/border/json_io_measurement.h"
 #include "engine/border/json_writer.h"
 #include "engine/border/link.h"
 #include "engine/launch/export.h"
@@ -67,6 +68,24 @@ std::string write_settings(const std::string& request) {
     const bool json = request.find_first_not_of(" \t\r\n") == request.find('{');
     const ReadConfig read = json ? read_config(request) : parse_link(request);
     return read.issues.empty() ? write_exports(read.config) : write_refusal(read.issues);
+  });
+}
+
+std::string read_measurement(const std::string& json) {
+  return guarded([&] {
+    const ReadMeasurements read = read_measurements(json);
+    if (!read.issues.empty()) return write_refusal(read.issues);
+    const Measurement* slowest = &read.measurements.front();
+    for (const Measurement& one : read.measurements)
+      if (one.bandwidth_gb_per_s < slowest->bandwidth_gb_per_s) slowest = &one;
+    JsonWriter out;
+    out.open_object();
+    out.key("ok").boolean(true);
+    out.key("bandwidth_gb_per_s").number(slowest->bandwidth_gb_per_s);
+    out.key("device").text(slowest->device);
+    out.key("what").text(slowest->what);
+    out.close_object();
+    return out.take();
   });
 }
 

@@ -24,6 +24,10 @@ std::string read_settings(const std::string& text);
 /// A configuration as JSON, or a link -> {"ok":true,"settings":[{"format","title","file","text","not_said"}]}.
 std::string write_settings(const std::string& request);
 
+/// What hbm_bandwidth --json printed -> {"ok":true,"bandwidth_gb_per_s":3012.4,"device":"...","what":"..."}; of
+/// several devices the slowest, which sets the pace of a step.
+std::string read_measurement(const std::string& json);
+
 /// All presets and all fields: what the page builds its controls from.
 std::string presets();
 

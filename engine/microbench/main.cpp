@@ -1,0 +1,102 @@
+// hbm_bandwidth: measures the memory bandwidth of a GPU. Exit status: 0 measured and verified, 1 not, 2 wrong use or
+// no GPU.
+#include <cstdio>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/microbench/arguments.h"
+#include "engine/microbench/gpu.h"
+#include "engine/microbench/report.h"
+#include "engine/microbench/sizes.h"
+
+namespace {
+
+using namespace trainmem;
+using namespace trainmem::microbench;
+
+void complain(const std::string& sentence) { std::fprintf(stderr, "hbm_bandwidth: %s\n", sentence.c_str()); }
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[20];
+  std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+Row measured(const Job& job) {
+  const Outcome outcome = measure(job);
+  const auto moved = static_cast<double>(bytes_moved(job.kernel, job.array_bytes));
+  return {job, rates(moved, outcome.seconds), outcome.problem};
+}
+
+Report measured(const Arguments& arguments, const DeviceFacts& device, Bytes array_bytes) {
+  Report report{device, {}};
+  const std::vector<Bytes> sizes = arguments.sweep ? sweep_sizes(array_bytes) : std::vector<Bytes>{array_bytes};
+  for (const Bytes size : sizes) {
+    for (const Kernel kernel : arguments.kernels) {
+      for (const Variant variant : {Variant::tuned, Variant::plain, Variant::runtime}) {
+        if (!has_variant(kernel, variant) || (variant != Variant::tuned && !arguments.compare)) continue;
+        report.rows.push_back(measured(
+            Job{device.index, kernel, variant, arguments.element, size, arguments.repeats, arguments.warm_up}));
+      }
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const ReadArguments read = read_arguments({words + 1, words + count});
+  if (read.arguments.help) {
+    std::fputs(usage().c_str(), stdout);
+    return 0;
+  }
+  for (const std::string& problem : read.problems) complain(problem);
+  if (!read.problems.empty()) return 2;
+
+  const DeviceCount found = count_devices();
+  if (found.devices == 0) {
+    complain("no GPU: " + found.problem + ".");
+    return 2;
+  }
+  std::vector<int> indices = read.arguments.devices;
+  if (read.arguments.all_devices) {
+    indices.clear();
+    for (int i = 0; i < found.devices; ++i) indices.push_back(i);
+  }
+  std::vector<DeviceFacts> devices;
+  std::vector<Bytes> sizes;
+  bool possible = true;
+  for (const int index : indices) {
+    if (index >= found.devices) {
+      complain("there is no device " + std::to_string(index) + "; devices count from 0 to " +
+               std::to_string(found.devices - 1) + ".");
+      possible = false;
+      continue;
+    }
+    devices.push_back(device_facts(index));
+    sizes.push_back(read.arguments.array_bytes > 0 ? read.arguments.array_bytes : default_size(devices.back()));
+    const std::string problem = size_problem(sizes.back(), devices.back());
+    if (!problem.empty()) complain("device " + std::to_string(index) + ": " + problem);
+    possible = possible && problem.empty();
+  }
+  if (!possible) return 2;
+
+  std::vector<Report> reports;
+  bool good = true;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    reports.push_back(measured(read.arguments, devices[i], sizes[i]));
+    for (const Row& row : reports.back().rows) {
+      good = good && row.problem.empty();
+      if (!row.problem.empty()) complain(std::string(facts(row.job.kernel).name) + ": " + row.problem);
+    }
+    if (read.arguments.output == Output::table) std::printf("%s%s", i == 0 ? "" : "\n", table(reports.back()).c_str());
+  }
+  if (read.arguments.output == Output::csv) std::fputs(csv(reports).c_str(), stdout);
+  // A block without its bandwidth would be no measurement: a run that failed gives none.
+  if (read.arguments.output == Output::json && good) std::fputs(json(reports, today()).c_str(), stdout);
+  return good ? 0 : 1;
+}
