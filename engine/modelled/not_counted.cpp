@@ -9,7 +9,8 @@ std::vector<std::string> not_counted(const Config& config) {
   const bool torch = recipe.framework != Framework::megatron;
   sentences.emplace_back("What your own code allocates beside the model: data on the GPU, metrics, evaluation.");
   sentences.emplace_back("Scratch of kernels other than flash attention's backward and cuBLAS's workspaces.");
-  if (torch && (type == "gptj" || type == "bloom" || type == "mpt") && recipe.attention != AttentionKernel::eager)
+  if (torch && (type == "gptj" || type == "bloom" || type == "mpt" || config.model.attention_sinks) &&
+      recipe.attention != AttentionKernel::eager)
     sentences.emplace_back("transformers has eager attention only for this model: that is what is counted.");
   if (recipe.quantization != Quantization::none)
     sentences.emplace_back("4-bit weights follow bitsandbytes' source; no recorded step stands behind them.");

@@ -109,6 +109,20 @@ LlamaForm deepseek_v3() {
   return result;
 }
 
+LlamaForm gpt_oss() {
+  LlamaForm result = form("gpt_oss");
+  result.norm = NormLayer::Form::olmo2;
+  result.turning = LlamaForm::Turning::halves;
+  return result;
+}
+
+/// GLM-4.5 and MiniMax-M2 turn the first channels of a head only.
+LlamaForm partial(const char* model_type) {
+  LlamaForm result = form(model_type);
+  result.turning = LlamaForm::Turning::nemotron;
+  return result;
+}
+
 /// PaLM has no class in transformers: the layers of the paper (arXiv 2204.02311, section 2), written as Llama's are:
 /// one norm, attention and gated MLP beside each other, one key/value head.
 LlamaForm palm() {
@@ -118,11 +132,33 @@ LlamaForm palm() {
   return result;
 }
 
-const LlamaForm forms[] = {
-    form("llama"),   form("mistral"),   form("qwen2"),     form("qwen3"), form("smollm3"), gemma(),
-    gemma2(),        gemma3(),          granite(),         phi3(),        olmo(),          olmo2(),
-    olmo3(),         cohere(),          stablelm(),        starcoder2(),  nemotron(),      palm(),
-    form("mixtral"), form("qwen2_moe"), form("qwen3_moe"), form("olmoe"), deepseek_v2(),   deepseek_v3()};
+const LlamaForm forms[] = {form("llama"),
+                           form("mistral"),
+                           form("qwen2"),
+                           form("qwen3"),
+                           form("smollm3"),
+                           gemma(),
+                           gemma2(),
+                           gemma3(),
+                           granite(),
+                           phi3(),
+                           olmo(),
+                           olmo2(),
+                           olmo3(),
+                           cohere(),
+                           stablelm(),
+                           starcoder2(),
+                           nemotron(),
+                           palm(),
+                           form("mixtral"),
+                           form("qwen2_moe"),
+                           form("qwen3_moe"),
+                           form("olmoe"),
+                           deepseek_v2(),
+                           deepseek_v3(),
+                           gpt_oss(),
+                           partial("glm4_moe"),
+                           partial("minimax_m2")};
 
 }  // namespace
 

@@ -11,8 +11,18 @@ struct LlamaForm {
   NormLayer::Form norm = NormLayer::Form::llama;
   /// How RoPE turns query and key: all channels; in fp32; in fp32 with neighbouring channels as pairs; only the
   /// first channels, joined at once or after both are turned.
-  /// Latent attention: complex numbers, or neighbouring channels moved apart first.
-  enum class Turning { whole, fp32_tables, cohere, phi3, stablelm, nemotron, complex, pairs } turning = Turning::whole;
+  /// The two halves each by itself. Latent attention: complex numbers, or neighbouring channels moved apart first.
+  enum class Turning {
+    whole,
+    fp32_tables,
+    cohere,
+    phi3,
+    stablelm,
+    nemotron,
+    halves,
+    complex,
+    pairs
+  } turning = Turning::whole;
   bool two_rotaries = false;      ///< sliding layers have tables of their own
   bool fused_linears = false;     ///< query, key and value are one linear layer, gate and up another
   bool scaled_embedding = false;  ///< times a buffer

@@ -19,6 +19,7 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   const Size d = m.head_dim;
   const Size a = m.num_attention_heads;
   const Size k = m.num_key_value_heads;
+  if (m.attention_sinks) sinks_ = make_parameter({a}, dtype, "attention sinks");
   const auto make_output = [&] { output_ = Linear(a * d, h, m.attention_output_bias, dtype, "attention projection"); };
   if (form.fused_linears) {
     make_output();
@@ -139,6 +140,7 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
       q = std::move(joined_q);
       return;
     }
+    case LlamaForm::Turning::halves: return apply_rotary_halves(q, k, cos, sin);
     case LlamaForm::Turning::complex:
     case LlamaForm::Turning::pairs: return;  // of latent attention
   }
@@ -155,7 +157,8 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   options.dropout = model_.attention_dropout;
   options.softcapping = model_.attn_logit_softcapping;
   const Tensor& mask = slides_ ? inputs.sliding_mask : inputs.mask;
-  Tensor out = attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
+  Tensor out = sinks_.defined() ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, weights)
+                                : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
   out = reshape(std::move(out), joined);
   return output_(std::move(out));
 }

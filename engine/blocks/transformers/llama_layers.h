@@ -50,6 +50,7 @@ class SelfAttention : public AttentionPart {
   bool turns_;  ///< has RoPE
   Linear query_, key_, value_, together_, output_;
   NormLayer query_norm_, key_norm_;
+  Tensor sinks_;
 };
 
 class FeedForward : public FeedForwardPart {

@@ -68,6 +68,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   }
   // Embeddings that are shards of the sequence do not say its length: the training loop passes the positions.
   if (active_run().tensor_parallel.size == 1) state.inputs.positions = position_ids(s);
+  if (model.attention_sinks) attention = AttentionKernel::eager;  // the only one transformers has for them
   state.inputs.attention = attention;
   make_masks(state.inputs, embedded);
   state.held = {embedded};
@@ -81,7 +82,8 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   if (form_.turning == LlamaForm::Turning::complex)
     state.inputs.cos = rotary_->complex_table(s);
   else
-    std::tie(state.inputs.cos, state.inputs.sin) = rotary_->tables(s, dtype);
+    std::tie(state.inputs.cos, state.inputs.sin) =
+        rotary_->tables(s, dtype, form_.turning == LlamaForm::Turning::halves);
   return state;
 }
 

@@ -166,15 +166,11 @@ Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool
   return mask;
 }
 
-namespace {
-
 Tensor repeat_kv(const Tensor& x, Size times) {
   if (times.value() == 1) return x;
   const Shape& s = x.shape();
   return reshape(expand(unsqueeze(x, 2), {s[0], s[1], times, s[2], s[3]}), {s[0], s[1] * times, s[2], s[3]});
 }
-
-}  // namespace
 
 Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, AttentionKernel kernel,
                  const AttentionOptions& options, Tensor& weights) {

@@ -64,6 +64,13 @@ struct AttentionOptions {
 Tensor attention(Tensor q, Tensor k, Tensor v, const Tensor& mask, AttentionKernel kernel,
                  const AttentionOptions& options, Tensor& weights);
 
+/// The same, eager, with learned scores of each head beside those of the tokens.
+Tensor sink_attention(Tensor q, Tensor k, Tensor v, const Tensor& mask, const Tensor& sinks, double dropout,
+                      Tensor& weights);
+
+/// Each key/value head as often as query heads share it.
+Tensor repeat_kv(const Tensor& x, Size times);
+
 /// The activation of a model, in the form in which transformers runs it.
 Tensor activate(Tensor x, Activation activation);
 

@@ -20,17 +20,18 @@ Rotary::Rotary(Size turning) : width(turning) {
   note_kept(original_inverse_frequencies, buffer_rule);
 }
 
-std::pair<Tensor, Tensor> Rotary::tables(Size s, DType dtype) const {
+std::pair<Tensor, Tensor> Rotary::tables(Size s, DType dtype, bool of_a_half) const {
   const Place place("rotary embedding");
   Tensor frequencies;
   {
     const Tensor positions = allocate({1, 1, s}, DType::float32, {&rope_rule});
     frequencies = allocate({1, width / 2, s}, DType::float32, {&rope_rule});
   }
-  const Tensor angles = allocate({1, s, width}, DType::float32, {&rope_rule});
+  const Shape shape{1, s, of_a_half ? width / 2 : width};
+  const Tensor angles = of_a_half ? frequencies : allocate(shape, DType::float32, {&rope_rule});
   const auto table = [&] {
-    const Tensor plain = allocate({1, s, width}, DType::float32, {&rope_rule});
-    Tensor scaled = allocate({1, s, width}, DType::float32, {&rope_rule, "rotary tables"});
+    const Tensor plain = allocate(shape, DType::float32, {&rope_rule});
+    Tensor scaled = allocate(shape, DType::float32, {&rope_rule, "rotary tables"});
     return scaled;
   };
   const Tensor cos = table();
@@ -90,6 +91,22 @@ void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor&
   turned_k = concatenate({turned_k, rest_k}, -1, "key");
   q = std::move(turned_q);
   k = std::move(turned_k);
+}
+
+void apply_rotary_halves(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const Tensor cos4 = unsqueeze(cos, 1);
+  const Tensor sin4 = unsqueeze(sin, 1);
+  const auto turned = [&](const Tensor& x, const char* role) {
+    const std::vector<Tensor> halves = split(x, {x.size(-1) / 2, x.size(-1) / 2}, -1);
+    Tensor straight = halves[0] * cos4;
+    const Tensor first = subtract(std::move(straight), halves[1] * sin4);
+    straight = halves[1] * cos4;
+    const Tensor second = std::move(straight) + halves[0] * sin4;
+    return concatenate({first, second}, -1, role);
+  };
+  Tensor turned_q = turned(q, "query");
+  k = turned(k, "key");
+  q = std::move(turned_q);
 }
 
 void apply_rotary_complex(Tensor& q, Tensor& k, const Tensor& turns) {

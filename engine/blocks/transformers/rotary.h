@@ -13,8 +13,8 @@ struct Rotary {
   Tensor original_inverse_frequencies;
   Size width;  ///< channels of a head that turn
   explicit Rotary(Size width);
-  /// cos and sin, (1, s, width), in `dtype`.
-  std::pair<Tensor, Tensor> tables(Size sequence, DType dtype) const;
+  /// cos and sin in `dtype`, (1, s, width), or for one half of the channels, which serves the other too.
+  std::pair<Tensor, Tensor> tables(Size sequence, DType dtype, bool of_a_half = false) const;
   /// cos and sin as complex numbers, (1, s, width) of fp32.
   Tensor complex_table(Size sequence) const;
 };
@@ -27,6 +27,8 @@ void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 /// The same for the first channels of each head, as many as the tables have; the others are joined to them again.
 void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 
+/// gpt-oss: the first half times cos minus the second times sin, and the other way about.
+void apply_rotary_halves(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 /// DeepSeek-V2: pairs of channels as complex numbers, in fp32; `turns` (1, s, width) holds complex numbers too.
 void apply_rotary_complex(Tensor& q, Tensor& k, const Tensor& turns);
 /// DeepSeek-V3: the two channels of each pair are moved to the two halves first.

@@ -15,6 +15,7 @@ struct RouterForm {
   enum class Scores { softmax, softmax_in_fp32, sigmoid, softmax_of_chosen } scores = Scores::softmax;
   bool normalises = false;  ///< the weights of a token add up to one
   bool casts = true;        ///< weights in the format of the logits
+  bool fp32 = true;         ///< sigmoid: logits from tokens and weight in fp32
 };
 
 using Scores = RouterForm::Scores;
@@ -24,7 +25,7 @@ constexpr RouterForm forms[] = {
     {"mixtral", Scores::softmax, true, false},  {"qwen2_moe"},
     {"qwen3_moe", Scores::softmax, true, true}, {"olmoe"},
     {"deepseek_v2", Scores::softmax_in_fp32},   {"deepseek_v3", Scores::sigmoid, true},
-    {"glm4_moe", Scores::sigmoid, true},        {"minimax_m2", Scores::sigmoid, true},
+    {"glm4_moe", Scores::sigmoid, true},        {"minimax_m2", Scores::sigmoid, true, true, false},
     {"gpt_oss", Scores::softmax_of_chosen},
 };
 
@@ -78,10 +79,15 @@ Routing Router::softmax_in_fp32(const Tensor& tokens) const {
 
 // route_tokens_to_experts(): the choice itself wants no gradient.
 Routing Router::sigmoid_scores(const Tensor& tokens) const {
-  const Tensor weight = to(weight_, DType::float32, "router weight in fp32");
-  const Tensor logits = linear(to(tokens, DType::float32, "tokens in fp32"), weight, {}, "router logits");
-  const Tensor scores = sigmoid(logits);
   Routing routing;
+  Tensor scores;
+  if (form_of(model_).fp32) {
+    const Tensor weight = to(weight_, DType::float32, "router weight in fp32");
+    scores = sigmoid(linear(to(tokens, DType::float32, "tokens in fp32"), weight, {}, "router logits"));
+  } else {
+    routing.logits = linear(tokens, weight_, {}, "router logits");
+    scores = sigmoid(to(routing.logits, DType::float32));
+  }
   {
     const Set<bool> no_grad(active_run().grad_enabled, false);
     const Tensor corrected = allocate(scores.shape(), scores.dtype(), {&group_rule});
