@@ -2,7 +2,11 @@
 // from any path; trainmem-calculator.js keeps its name, for it is what other sites load.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
-import { prerender } from './prerender.js';
+import { fill } from './pages/fill.js';
+import { offline } from './pages/offline.js';
+import { prerender } from './pages/prerender.js';
+import { presetPagesPlugin } from './pages/preset_pages.js';
+import { serviceWorker } from './pages/service_worker.js';
 
 const at = path => fileURLToPath(new URL(path, import.meta.url));
 const engine = process.env.TRAINMEM_ENGINE ?? at('../build/wasm/trainmem.js');
@@ -41,7 +45,15 @@ export default defineConfig({
   root: at('../site'),
   base: './',
   publicDir: at('../site/public'),
-  plugins: [squeeze, noGlobals, prerender(engine)],
+  plugins: [
+    squeeze,
+    noGlobals,
+    fill(engine),
+    prerender(engine),
+    presetPagesPlugin(engine),
+    serviceWorker(),
+    offline(engine, [squeeze, noGlobals]),
+  ],
   cacheDir: at('../build/vite'),
   resolve: {
     alias: {
@@ -59,7 +71,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: {
       input: Object.fromEntries(
-        ['index', 'embed', 'method', 'embedding'].map(name => [name, at(`../site/${name}.html`)]),
+        ['index', 'embed', 'method', 'embedding', 'link'].map(name => [name, at(`../site/${name}.html`)]),
       ),
       output: {
         entryFileNames: '[name].js',

@@ -13,6 +13,12 @@ async function compile(): Promise<WebAssembly.Module> {
     throw new Error(
       `${new URL(address, location.href).pathname} answered ${response.status} ${response.statusText}`.trim(),
     );
+  // In the one-file page the module stands in its own address, compressed.
+  const packed = address.startsWith('data:application/gzip');
+  if (packed) {
+    const unpacked = response.body!.pipeThrough(new DecompressionStream('gzip') as ReadableWritablePair);
+    return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
+  }
   const streams = response.headers.get('content-type')?.startsWith('application/wasm');
   return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }

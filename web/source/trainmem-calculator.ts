@@ -148,10 +148,14 @@ export class TrainmemCalculator extends LitElement implements View {
       loaded => {
         this.calculator.state.engine = loaded;
         this.openLink(this.address ? Address.opened() : '');
+        if (this.page && isSecureContext && navigator.serviceWorker) setTimeout(this.keep, 4000);
       },
       error => this.calculator.fail(error instanceof Error ? error.message : String(error)),
     );
   };
+
+  /** The page without a network, from the second visit on. */
+  private keep = async (): Promise<void> => (await import('./offline.js')).workOffline();
 
   /** A link on top of what the config attribute says. */
   private openLink(fragment: string): void {

@@ -68,11 +68,11 @@ const watchPolicy = () =>
 
 /**
  * A test with a fresh page. `options` are Playwright's context options; `tolerate` is a pattern of console messages
- * that the test provokes on purpose.
+ * that the test provokes on purpose, `limit` the milliseconds that it may take.
  */
 export function pageTest(name, options, body) {
-  const { tolerate, ...context } = options;
-  test(name, { timeout: 60_000 }, async () => {
+  const { tolerate, limit = 60_000, ...context } = options;
+  test(name, { timeout: limit }, async () => {
     const session = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...context });
     const messages = [];
     const requests = [];

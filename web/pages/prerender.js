@@ -2,7 +2,7 @@
 // configuration, and some recipes on the model and GPU that it was written for, computed by the engine that the page
 // will load. Also lets the browser fetch that engine while it still reads the page.
 import { dirname } from 'node:path';
-import { loadEngine } from '../wasm_bindings/node_loader.mjs';
+import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
 
 const most = 8;
 const gib = bytes => `${(bytes / 2 ** 30).toFixed(1)} GiB`;

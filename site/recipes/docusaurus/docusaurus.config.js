@@ -1,0 +1,4 @@
+export default {
+  // ...
+  scripts: [{ src: 'https://example.org/trainmem/trainmem-calculator.js', type: 'module' }],
+};

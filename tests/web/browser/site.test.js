@@ -1,0 +1,160 @@
+// The pages around the calculator: the faces of failure, offline, one page per popular model, link previews.
+import assert from 'node:assert/strict';
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { loadEngine } from '../../../wasm_bindings/node_loader.mjs';
+import { AxeBuilder, headline, openCalculator, origin, pageTest, settled, total } from './chromium.js';
+
+const folder = process.env.TRAINMEM_SITE ?? fileURLToPath(new URL('../../../build/site', import.meta.url));
+const axe = async page => {
+  const found = await new AxeBuilder({ page })
+    .withTags(['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'])
+    .analyze();
+  assert.deepEqual(
+    found.violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`),
+    [],
+  );
+};
+
+pageTest('offline.html works from a disk, under its own strict policy', {}, async (page, { requests }) => {
+  await openCalculator(page, 'v=1&model=mistral-7b-v0.1&gpu=a100-80gb-sxm&recipe=bf16-one-gpu&end');
+  const expected = await total(page);
+  const before = requests.length;
+  const address = pathToFileURL(join(folder, 'offline.html')).href;
+  await page.goto(`${address}#v=1&model=mistral-7b-v0.1&gpu=a100-80gb-sxm&recipe=bf16-one-gpu&end`);
+  await page.locator('trainmem-calculator .total').waitFor();
+  assert.equal(await total(page), expected);
+  await page.getByLabel('Sequence length', { exact: true }).fill('2048');
+  await settled(page);
+  await page.waitForTimeout(250);
+  assert.match(page.url(), /^file:.*seq=2048&end$/);
+  await page.getByRole('button', { name: 'Export' }).click();
+  await page.getByRole('dialog', { name: 'Take away' }).waitFor();
+  assert.deepEqual(
+    requests.slice(before).map(url => new URL(url).protocol),
+    ['file:'],
+    'one file and nothing else',
+  );
+  assert.ok((await readFile(join(folder, 'offline.html'))).length < 600_000);
+});
+
+pageTest(
+  'after the first visit the calculator opens without a network',
+  { tolerate: /Failed to load resource/ },
+  async (page, { session }) => {
+    await openCalculator(page);
+    const expected = await headline(page);
+    await page.waitForTimeout(4200);
+    await page.evaluate(async () => {
+      const registration = await navigator.serviceWorker.ready;
+      while (registration.active?.state !== 'activated') await new Promise(resolve => setTimeout(resolve, 50));
+    });
+    await session.setOffline(true);
+    await page.reload();
+    await page.locator('trainmem-calculator .total').waitFor();
+    assert.equal(await headline(page), expected);
+    await page.getByRole('button', { name: 'Import' }).click();
+    await page.getByRole('dialog', { name: 'Bring your own' }).waitFor();
+    await session.setOffline(false);
+  },
+);
+
+pageTest('without JavaScript the page shows exact numbers', { javaScriptEnabled: false }, async page => {
+  await page.goto(`${origin()}/`);
+  await page.waitForTimeout(1200); // it appears after a second, so that it does not flash where the calculator comes
+  const text = await page.locator('.fallback').innerText();
+  assert.match(text, /needs JavaScript/);
+  const engine = await loadEngine(join(folder, '../wasm'));
+  const { allocated } = JSON.parse(engine.estimate('model=llama2-7b&gpu=h100-sxm')).result;
+  assert.ok(text.includes(allocated.toLocaleString('en')));
+});
+
+pageTest(
+  'without WebAssembly the page says so, and offers to try again',
+  { tolerate: /CompileError|wasm/i },
+  async page => {
+    await page.addInitScript(() => {
+      WebAssembly.compileStreaming = WebAssembly.compile = () =>
+        Promise.reject(new WebAssembly.CompileError('refused'));
+    });
+    await page.goto(`${origin()}/`);
+    const notice = page.getByRole('alert');
+    await notice.waitFor();
+    assert.match(await notice.innerText(), /engine could not be loaded/);
+    await axe(page);
+  },
+);
+
+pageTest(
+  'an engine that does not come is named with its address',
+  { tolerate: /Failed to load resource/ },
+  async page => {
+    await page.route('**/*.wasm', route => route.abort());
+    await page.goto(`${origin()}/`);
+    await page.getByRole('alert').waitFor();
+    await page.unroute('**/*.wasm');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('trainmem-calculator .total').waitFor();
+  },
+);
+
+for (const model of ['llama2-7b', 'llama2-13b', 'llama3.1-70b', 'gpt3-175b', 'llama3.1-405b']) {
+  pageTest(`m/${model}: exact numbers in the HTML, a preview, and the same numbers live`, {}, async page => {
+    const response = await fetch(`${origin()}/m/${model}/`);
+    const html = await response.text();
+    const head = html.slice(0, 4096);
+    for (const tag of ['og:title', 'og:description', 'description'])
+      assert.match(head, new RegExp(`"${tag}" content="[^"]{20,}`));
+    const [, parts] = html.match(/The parts sum to ([\d,]+) bytes/);
+    const bytes = [...html.slice(html.indexOf('aria-label="Parts"')).matchAll(/<tr><td>[^<]+<\/td><td>[^<]+<\/td><td>([\d,]+)</g)];
+    const number = text => Number(text.replaceAll(',', ''));
+    assert.equal(
+      bytes.reduce((sum, [, text]) => sum + number(text), 0),
+      number(parts),
+    );
+    await page.goto(`${origin()}/m/${model}/`);
+    await page.locator('trainmem-calculator').scrollIntoViewIfNeeded();
+    await page.locator('trainmem-calculator .total').waitFor();
+    const live = await page.locator('trainmem-calculator').evaluate(element => element.calculator.state.good.result);
+    assert.equal(live.device.expected, number(parts));
+    assert.ok(await page.locator('main img').evaluate(image => image.naturalWidth === 1200));
+    await axe(page);
+    const drawn = await access(join(folder, 'm', model, 'bar.png')).then(
+      () => true,
+      () => false,
+    );
+    assert.equal(/og:image/.test(head), drawn, 'a preview has a picture if one was drawn');
+  });
+}
+
+for (const name of ['link', 'embedding', 'method']) {
+  pageTest(`${name}.html has no findings of axe, and its links lead somewhere`, {}, async page => {
+    await page.goto(`${origin()}/${name}.html`);
+    await axe(page);
+    const addresses = await page.locator('a[href]').evaluateAll(all => all.map(({ href }) => href));
+    for (const address of new Set(
+      addresses.filter(href => href.startsWith(origin())).map(href => href.split('#')[0]),
+    )) {
+      assert.equal((await fetch(address)).status, 200, address);
+    }
+  });
+}
+
+pageTest('the page of links lists every key', {}, async page => {
+  await page.goto(`${origin()}/link.html`);
+  const rows = await page.getByRole('group', { name: 'Keys of links' }).getByRole('row').count();
+  await openCalculator(page);
+  const fields = await page
+    .locator('trainmem-calculator')
+    .evaluate(element => element.calculator.state.engine.presets.fields.length);
+  assert.equal(rows, fields + 1);
+});
+
+pageTest('print shows the answer and its rows, in light colours, without controls', {}, async page => {
+  await openCalculator(page);
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await page.locator('trainmem-calculator .toolbar').isVisible(), false);
+  assert.equal(await page.locator('trainmem-calculator .total').isVisible(), true);
+  assert.equal(await page.locator('trainmem-calculator .controls').isVisible(), false);
+});

@@ -1,0 +1,60 @@
+// offline.html: the calculator in one file that works from a disk. Script, style sheet and engine stand inside; the
+// engine is compressed, and unpacked by the browser. Its content policy names the two by their hashes.
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'vite';
+
+const at = path => fileURLToPath(new URL(path, import.meta.url));
+const hash = text => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The element and all that it would load later, as the text of one script. */
+async function script(engineModule, plugins) {
+  const wasm = gzipSync(readFileSync(engineModule.replace(/\.js$/, '.wasm')), { level: 9 }).toString('base64');
+  const inlineEngine = {
+    name: 'inline-engine',
+    resolveId: id => (id === '@engine-wasm' ? '\0engine-wasm' : undefined),
+    load: id => (id === '\0engine-wasm' ? `export default 'data:application/gzip;base64,${wasm}'` : undefined),
+  };
+  const { output } = await build({
+    configFile: false,
+    logLevel: 'warn',
+    plugins: [inlineEngine, ...plugins],
+    resolve: { alias: { '@engine': engineModule } },
+    build: {
+      write: false,
+      target: 'es2022',
+      modulePreload: false,
+      rolldownOptions: { input: at('../source/trainmem-calculator.ts'), output: { codeSplitting: false } },
+    },
+  });
+  // "</script" inside a string would end the element.
+  return output[0].code.replaceAll('</script', '<\\/script');
+}
+
+export function offline(engineModule, plugins) {
+  return {
+    name: 'offline',
+    async writeBundle({ dir }, bundle) {
+      const styles = readFileSync(
+        join(
+          dir,
+          Object.keys(bundle).find(name => /site-[\w-]+\.css$/.test(name)),
+        ),
+        'utf8',
+      );
+      const code = await script(engineModule, plugins);
+      const policy = `default-src 'none'; script-src ${hash(code)} 'wasm-unsafe-eval'; style-src ${hash(styles)}; img-src data:; connect-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types lit-html`;
+      const page = readFileSync(join(dir, 'index.html'), 'utf8')
+        .replace(/(http-equiv="Content-Security-Policy"\s+content=")[^"]*/, (_, head) => head + policy)
+        .replace(/<link rel="(?:stylesheet|modulepreload|preload)"[^>]*>\s*/g, '')
+        .replace(/<script type="module"[^>]*><\/script>\s*/g, '')
+        .replace(/<nav[\s\S]*?<\/nav>\s*/, '')
+        .replace('</head>', () => `<style>${styles}</style>\n</head>`)
+        .replace('</body>', () => `<script type="module">${code}</script>\n</body>`);
+      writeFileSync(join(dir, 'offline.html'), page);
+    },
+  };
+}

@@ -1,0 +1,240 @@
+// One page for each of the models that people ask for most, m/<model>/: exact numbers computed at build time by the
+// engine that the calculator loads, a picture of the bar, and what chat programs read for a preview of the link.
+//
+// TRAINMEM_ADDRESS, the address under which the site is published, makes the addresses in previews absolute.
+// Pictures for previews need rsvg-convert; without it the pages have the SVG alone.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
+import { componentLabels, componentMeanings, deviceSegments } from '../source/components.ts';
+import { gigabytes, percent } from '../source/format.ts';
+import { picture } from '../source/share/picture.ts';
+import { plain } from './fill.js';
+
+const small = [
+  { gpu: 'h100-sxm' },
+  { gpu: 'a100-80gb-sxm', recipe: 'bf16-one-gpu' },
+  { gpu: 'h100-sxm', recipe: 'low-memory-one-gpu' },
+  { gpu: 'h100-sxm', recipe: 'lora-one-gpu' },
+  { gpu: 'rtx-4090', recipe: 'qlora-7b-24gb' },
+  { gpu: 'h100-sxm', recipe: 'zero2-8-gpus' },
+  { gpu: 'h100-sxm', recipe: 'zero3-8-gpus' },
+  { gpu: 'h100-sxm', recipe: 'fsdp-8-gpus', fields: { sequence_length: 4096 } },
+];
+const sharded = [
+  {
+    gpu: 'h100-sxm',
+    recipe: 'fsdp-8-gpus',
+    fields: { data_parallel_size: 64, sequence_length: 4096, recomputation: 'full' },
+  },
+  { gpu: 'h100-sxm', recipe: 'torchtitan-llama3-70b', fields: { sequence_length: 4096 } },
+  { gpu: 'h100-sxm', recipe: 'zero3-8-gpus', fields: { data_parallel_size: 64, micro_batch_size: 1 } },
+  { gpu: 'h100-sxm', recipe: 'qlora-7b-24gb' },
+  { gpu: 'h100-sxm' },
+];
+const experts = [
+  { gpu: 'h100-sxm', recipe: 'megatron-mixtral-8x7b' },
+  {
+    gpu: 'h100-sxm',
+    recipe: 'fsdp-8-gpus',
+    fields: {
+      framework: 'transformers',
+      fused_norm: false,
+      data_parallel_size: 64,
+      sequence_length: 4096,
+      recomputation: 'full',
+    },
+  },
+  { gpu: 'h100-sxm', recipe: 'zero3-8-gpus', fields: { data_parallel_size: 64, micro_batch_size: 1 } },
+  { gpu: 'h200-sxm', recipe: 'bf16-one-gpu' },
+  { gpu: 'h200-sxm' },
+];
+/** The first configuration that can be computed is the one on the picture. */
+export const presetPages = {
+  'llama2-7b': small,
+  'mistral-7b-v0.3': small,
+  'llama3.1-8b': small,
+  'qwen3-8b': small,
+  'llama2-13b': small,
+  'llama2-70b': sharded,
+  'llama3.1-70b': sharded,
+  'gpt3-175b': [
+    { gpu: 'a100-80gb-sxm', recipe: 'megatron-gpt3-175b' },
+    { gpu: 'a100-80gb-sxm', recipe: 'megatron-175b-selective' },
+  ],
+  'llama3.1-405b': [
+    {
+      title: 'torchtitan, tensor parallel 8, FSDP over 64',
+      gpu: 'h100-sxm',
+      recipe: 'torchtitan-llama3-70b',
+      fields: { data_parallel_size: 64, micro_batch_size: 1 },
+    },
+    {
+      title: 'Megatron, tensor parallel 8, pipeline 18, distributed optimizer',
+      gpu: 'h100-sxm',
+      recipe: 'megatron-gpt3-175b',
+      fields: { precision: 'bf16_mixed', pipeline_parallel: 18, data_parallel_size: 8, sequence_length: 8192 },
+    },
+    { gpu: 'h100-sxm', recipe: 'torchtitan-llama3-405b' },
+    { gpu: 'h100-sxm', recipe: 'llama3-405b-pretraining' },
+    { gpu: 'h100-sxm', recipe: 'llama3-405b-128k' },
+  ],
+  'mixtral-8x7b': experts,
+  'qwen3-30b-a3b': experts,
+  'deepseek-v3': [
+    {
+      gpu: 'h100-sxm',
+      recipe: 'megatron-mixtral-8x7b',
+      fields: { pipeline_parallel: 16, expert_parallel: 64, data_parallel_size: 64 },
+    },
+  ],
+};
+
+const verdictWords = { fits: 'fits', tight: 'tight', does_not_fit: 'does not fit', unknown: '' };
+
+function answers(engine, lists, model, cases) {
+  const found = [];
+  for (const { title, gpu, recipe, fields } of cases) {
+    const config = {
+      model: { preset: model },
+      gpu: { preset: gpu },
+      recipe: { ...(recipe && { preset: recipe }), ...fields },
+    };
+    let answer;
+    try {
+      answer = JSON.parse(engine.estimate(JSON.stringify(config)));
+    } catch {
+      continue; // A trap: the calculator will say so to those who open this configuration.
+    }
+    if (!answer.ok) continue;
+    const name = (list, id) => list.find(one => one.id === id)?.name;
+    const setup =
+      title ??
+      (recipe
+        ? `${name(lists.recipes, recipe)}${fields ? ', changed' : ''}`
+        : 'Full fine-tuning, defaults of transformers');
+    found.push({ ...answer, gpu: name(lists.gpus, gpu), setup });
+  }
+  return found;
+}
+
+function page({ id, name, all, png, address, styles }) {
+  const [{ result, link }] = all;
+  const needs = gigabytes(result.device.expected, 'GiB');
+  const billions = (result.parameters / 1e9).toPrecision(3);
+  const title = `GPU memory to train ${name}`;
+  const gpus = result.num_gpus > 1 ? `each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'one GPU';
+  const text = `${name} (${billions} B parameters) needs ${needs} on ${gpus} (${all[0].setup}); ${all.length} ways to train it, to the byte.`;
+  const here = address ? `${address}m/${id}/` : '';
+  const image = png
+    ? `<meta property="og:image" content="${here || './'}bar.png">
+<meta property="og:image:width" content="1200"><meta property="og:image:height" content="630">
+<meta name="twitter:card" content="summary_large_image">`
+    : '';
+  const row = (cells, tag = 'td') => `<tr>${cells.map(cell => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
+  const ways = all.map(({ setup, gpu, result: { device, allocated, num_gpus, verdict }, link: to }) =>
+    row([
+      `<a href="../../#${plain(to)}">${plain(setup)}</a>`,
+      `${num_gpus > 1 ? `${num_gpus.toLocaleString('en')} × ` : ''}${plain(gpu)}`,
+      gigabytes(device.expected, 'GiB'),
+      allocated.toLocaleString('en'),
+      verdictWords[verdict.fit],
+    ]),
+  );
+  const parts = deviceSegments(result).map(({ name: part, label, bytes }) =>
+    row([
+      plain(componentLabels[part] ?? label),
+      gigabytes(bytes, 'GiB'),
+      bytes.toLocaleString('en'),
+      percent(bytes, result.device.expected),
+      plain(componentMeanings[part] ?? ''),
+    ]),
+  );
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types lit-html">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${plain(title)} – trainmem</title>
+<meta name="description" content="${plain(text)}">
+<meta property="og:title" content="${plain(title)}: ${needs}">
+<meta property="og:description" content="${plain(text)}">
+<meta property="og:type" content="article">
+${here ? `<meta property="og:url" content="${here}">\n<link rel="canonical" href="${here}">` : ''}
+${image}
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="../../${styles}">
+<script type="module" src="../../trainmem-calculator.js"></script>
+</head>
+<body>
+<a class="skip" href="#text">Skip to the text</a>
+<header class="top">
+<p class="brand"><a href="../../">trainmem</a></p>
+<nav aria-label="Site"><a href="../../">Calculator</a> <a href="../../method.html">Method</a> <a href="../../embedding.html">Embedding</a> <a href="../../link.html">Links</a></nav>
+</header>
+<main id="text" class="text model" tabindex="-1">
+<h1>${plain(title)}</h1>
+<p class="standfirst">${plain(text)}</p>
+<p><img src="./bar.svg" width="1200" height="630" alt="${plain(
+    `${name} needs ${needs}: ${deviceSegments(result)
+      .map(({ label, bytes }) => `${label} ${gigabytes(bytes, 'GiB')}`)
+      .join(', ')}`,
+  )}"></p>
+<h2>Ways to train it</h2>
+<div class="wide" tabindex="0" role="group" aria-label="Ways to train it"><table>${row(['Setup', 'GPUs', 'Needs', 'Allocated at the peak, bytes', 'Fits'], 'th')}${ways.join('')}</table></div>
+<h2>Where it goes</h2>
+<p>${plain(all[0].setup)}, at the highest moment of a step, on each GPU. The parts sum to ${result.device.expected.toLocaleString('en')} bytes.</p>
+<div class="wide" tabindex="0" role="group" aria-label="Parts"><table>${row(['Part', 'GiB', 'Bytes', 'Share', 'What it is'], 'th')}${parts.join('')}</table></div>
+<h2>Try your own</h2>
+<div><trainmem-calculator view="compact" config="${plain(link)}"><a href="../../#${plain(link)}">Open the calculator with this configuration</a></trainmem-calculator></div>
+</main>
+</body>
+</html>
+`;
+}
+
+/** 1200 x 630 pixels, or nothing where the program is missing. */
+function toPng(folder) {
+  try {
+    execFileSync('rsvg-convert', ['--output', join(folder, 'bar.png'), join(folder, 'bar.svg')], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function presetPagesPlugin(engineModule) {
+  return {
+    name: 'preset-pages',
+    async writeBundle({ dir }, bundle) {
+      const styles = Object.keys(bundle).find(name => /site-[\w-]+\.css$/.test(name));
+      const engine = await loadEngine(dirname(engineModule));
+      const lists = JSON.parse(engine.presets());
+      const given = process.env.TRAINMEM_ADDRESS;
+      const address = given ? given.replace(/\/*$/, '/') : '';
+      for (const [id, cases] of Object.entries(presetPages)) {
+        const { name } = lists.models.find(model => model.id === id);
+        const all = answers(engine, lists, id, cases);
+        if (all.length === 0) continue; // nothing that this version models
+        const folder = join(dir, 'm', id);
+        mkdirSync(folder, { recursive: true });
+        const { result, setup } = all[0];
+        const svg = picture({
+          result,
+          title: `${name}: ${gigabytes(result.device.expected, 'GiB')}${result.num_gpus > 1 ? ` on each of ${result.num_gpus.toLocaleString('en')} GPUs` : ' on one GPU'}`,
+          subtitle: `${setup}. ${verdictWords[result.verdict.fit] === 'fits' ? 'Fits.' : ''}`.trim(),
+          foot: `trainmem: where does GPU memory go when I train this model?`,
+          units: 'GiB',
+          dark: false,
+          width: 1200,
+          height: 630,
+        });
+        writeFileSync(join(folder, 'bar.svg'), svg);
+        writeFileSync(join(folder, 'index.html'), page({ id, name, all, png: toPng(folder), address, styles }));
+      }
+    },
+  };
+}
