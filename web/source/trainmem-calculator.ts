@@ -10,6 +10,7 @@ import { configOf } from './attribute.js';
 import { copyText } from './clipboard.js';
 import { engine } from './engine.js';
 import type { Units } from './format.js';
+import { keepForOffline, Sharing } from './share/later.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
 import { base } from './styles/base.js';
 import { tokens } from './styles/tokens.js';
@@ -148,14 +149,11 @@ export class TrainmemCalculator extends LitElement implements View {
       loaded => {
         this.calculator.state.engine = loaded;
         this.openLink(this.address ? Address.opened() : '');
-        if (this.page && isSecureContext && navigator.serviceWorker) setTimeout(this.keep, 4000);
+        if (this.page && isSecureContext && navigator.serviceWorker) setTimeout(keepForOffline, 4000);
       },
       error => this.calculator.fail(error instanceof Error ? error.message : String(error)),
     );
   };
-
-  /** The page without a network, from the second visit on. */
-  private keep = async (): Promise<void> => (await import('./offline.js')).workOffline();
 
   /** A link on top of what the config attribute says. */
   private openLink(fragment: string): void {
@@ -248,17 +246,7 @@ export class TrainmemCalculator extends LitElement implements View {
     return link.href;
   }
 
-  private bring = async (file?: File): Promise<void> => (await import('./share/open.js')).openImport(this, file);
-
-  private take = async (): Promise<void> => (await import('./share/open.js')).openExport(this, this.shareAddress());
-
-  /** A file dropped on the calculator is one to bring; anything else is left to the browser. */
-  private dragged = (event: DragEvent): void => {
-    if (this.readonly || this.view === 'bar' || !event.dataTransfer?.types.includes('Files')) return;
-    event.preventDefault();
-    const file = event.dataTransfer.files[0];
-    if (event.type === 'drop' && file && this.calculator.state.engine) this.bring(file);
-  };
+  private readonly sharing = new Sharing(this, () => this.shareAddress());
 
   copyLink = async (): Promise<void> => {
     await copyText(this.shareAddress());
@@ -373,15 +361,15 @@ export class TrainmemCalculator extends LitElement implements View {
       home: this.home,
       dark: isDark(this),
       switchTheme: this.page ? this.switchTheme : undefined,
-      bring: this.readonly || this.view !== 'full' ? undefined : () => this.bring(),
-      take: this.view === 'bar' || !good ? undefined : this.take,
+      bring: this.readonly || this.view !== 'full' ? undefined : () => this.sharing.bring(),
+      take: this.view === 'bar' || !good ? undefined : () => this.sharing.take(),
     };
     return html`${
       good && this.view === 'full'
         ? html`<div class="slimholder ${this.away ? 'away' : ''}">${slimLine(this, good)}</div>`
         : nothing
     }
-      <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @dragover=${this.dragged} @drop=${this.dragged}>
+      <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @dragover=${this.sharing.dragged} @drop=${this.sharing.dragged}>
         <div class="notices">
           ${linkNotice(this)} ${failureNotice(this, this.load)} ${issueSummary(this)}
         </div>
