@@ -63,7 +63,22 @@ void Fsdp1::close_groups() {
     group.padded = round_up(group.elements, shards_);
     group.shard = allocate({group.padded / shards_}, stored_, {&shard_rule, "flat parameter shard"});
     note_kept(group.shard, shard_rule);
-    register_parameter(group.shard);
+    register_parts(group);
+  }
+}
+
+// The optimizer sees the parameters as they were, each the stretch of it that lies in this GPU's shard (the first one's
+// here): _flat_param.py, _use_sharded_views.
+void Fsdp1::register_parts(Group& group) {
+  const Size shard = group.padded / shards_;
+  Size begin = 0;
+  for (const Tensor& weight : group.weights) {
+    if (begin.value() >= shard.value()) break;
+    const Size end = begin + weight.elements();
+    const Size inside = end.value() < shard.value() ? weight.elements() : shard - begin;
+    group.parts.push_back(alias(group.shard, {inside}, contiguous_strides({inside})));
+    register_parameter(group.parts.back());
+    begin = end;
   }
 }
 
@@ -88,7 +103,7 @@ Tensor Fsdp1::before_forward(int index, Tensor input) {
   if (index == 0)  // a new forward: the gradients of the last step go
     for (Group& each : groups_) {
       const Repeat repeat(active_run().times_of(each.layer));
-      if (!each.shard->grad.defined()) each.held_gradient.reset();
+      if (!each.has_gradient()) each.held_gradient.reset();
     }
   gather(group);
   const Ref<Node> node = begin_node(hook_rule, {&input});
@@ -148,10 +163,10 @@ void Fsdp1::after_backward(std::size_t index) {
   if (group.padded != group.elements) padded = allocate({group.padded}, computed, {&flat_gradient_rule});
   Tensor reduced = allocate({group.padded / shards_}, computed, {&reduced_rule});
   if (computed != stored_) reduced = allocate({group.padded / shards_}, stored_, {&reduced_rule});
-  if (group.shard->grad.defined()) return;
+  if (group.has_gradient()) return;
   set_component(reduced, Component::gradients);
   note_kept(reduced, gradient_rule);
-  group.shard->grad = reduced;
+  for (const Tensor& part : group.parts) part->grad = alias(reduced, part.shape(), part->strides);
   group.held_gradient = reduced;
 }
 

@@ -34,6 +34,7 @@ class Fsdp1 : public ModuleWrapper {
   struct Group {
     std::vector<Tensor> weights;  ///< views of the flat parameter; leaves here
     Tensor shard;                 ///< the flat parameter's
+    std::vector<Tensor> parts;    ///< views of the shard: what the optimizer steps
     Tensor flat;                  ///< the whole flat parameter while it is gathered
     Tensor unreduced;             ///< flat gradient of earlier micro-batches: no_sync adds up whole gradients
     Tensor held_gradient;         ///< of the shard, until the next forward
@@ -42,9 +43,12 @@ class Fsdp1 : public ModuleWrapper {
     bool root = false;
     bool reduced = false;  ///< in this backward
     std::int32_t layer = -1;
+
+    bool has_gradient() const { return !parts.empty() && parts.front()->grad.defined(); }
   };
 
   Tensor make(const Shape& shape, DType dtype, const char* name);
+  void register_parts(Group& group);
   void gather(Group& group);
   void before_backward(std::size_t group);
   void after_backward(std::size_t group);

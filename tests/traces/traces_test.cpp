@@ -86,6 +86,33 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
   CHECK(without_words == not_expressible);
 }
 
+// What is beyond 3 % is known by name: the order of frees in those runs is not.
+TEST_CASE("recorded steps: reserved bytes within 3 %, default and expandable segments") {
+  const std::vector<std::string> known = {"fsdp/llama3.1-70b/world=64/",
+                                          "fsdp/llama3.1-70b/world=256/",
+                                          "param_dtype=None/reduce_dtype=None",
+                                          "tensor_parallel=8/sequence_parallel=False/checkpointing=full",
+                                          "world=2/tensor_parallel=2/",
+                                          "tensor_parallel=8/sequence_parallel=True/checkpointing=full",
+                                          "world=4/tensor_parallel=4/sequence_parallel=True",
+                                          "checkpointing=full-reentrant",
+                                          "olmo-1b/bf16/attention=sdpa/checkpointing=full",
+                                          "ddp/"};
+  int scored = 0;
+  for (const TraceCase& trace : read_cases(folder).traces) {
+    if (!trace.cannot_translate.empty() || trace.reserved.by_default == 0) continue;
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const std::string& part) { return trace.id.find(part) != std::string::npos; }))
+      continue;
+    const CaseScore one = score_of(trace);
+    if (!one.scored()) continue;
+    CAPTURE(trace.file, trace.id, one.reserved.error(), one.reserved_expandable.error());
+    CHECK(std::abs(one.worst_reserved()) <= 0.03);
+    ++scored;
+  }
+  CHECK(scored > 450);
+}
+
 TEST_CASE("recorded steps: a model has exactly the recorded bytes of weights") {
   for (const TraceCase& trace : read_cases(folder).traces) {
     if (trace.file.rfind("transformers_", 0) != 0 || !trace.cannot_translate.empty()) continue;
