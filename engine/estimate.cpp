@@ -5,6 +5,7 @@
 
 #include "engine/allocator.h"
 #include "engine/bandwidth/bandwidth.h"
+#include "engine/error_band.h"
 #include "engine/modelled/not_counted.h"
 #include "engine/parallel/megatron.h"
 #include "engine/parallel/pipeline.h"
@@ -74,8 +75,6 @@ std::int64_t adapter_parameters(const Recording& tape) {
   }
   return elements;
 }
-
-Range same(Bytes bytes) { return {bytes, bytes, bytes}; }
 
 bool is_megatron(const Config& config) { return config.recipe.framework == Framework::megatron; }
 
@@ -173,15 +172,17 @@ Result estimate(const Config& config) {
 
   const Bytes workspace = workspace_beside(config);
   const Bytes reserved = replay(tape, {config.recipe.expandable_segments}).peak_reserved;
-  result.reserved = same(reserved + workspace);
+  result.reserved = measured_range(reserved + workspace, error_band(config.recipe), result.allocated);
   result.runtime = runtime_rows(config);
   result.device = result.reserved;
+  Bytes least = result.allocated;  // cached blocks are given back before memory runs out
   for (const RuntimeRow& row : result.runtime) {
     result.device.low += row.bytes.low;
     result.device.expected += row.bytes.expected;
     result.device.high += row.bytes.high;
+    least += row.bytes.low;
   }
-  result.verdict = verdict(result.device, config.gpu);
+  result.verdict = verdict(result.device, least, config.gpu);
 
   result.parameters = parameter_count(config.model);
   result.active_parameters = active_parameter_count(config.model);

@@ -1,5 +1,6 @@
 #include "engine/verdict.h"
 
+#include <algorithm>
 #include <string>
 
 namespace trainmem {
@@ -21,7 +22,7 @@ Bytes usable_capacity(const Gpu& gpu) {
   return gpu.memory_bytes;
 }
 
-Verdict verdict(const Range& device, const Gpu& gpu) {
+Verdict verdict(const Range& device, Bytes least, const Gpu& gpu) {
   Verdict result;
   result.capacity = usable_capacity(gpu);
   if (result.capacity <= 0) {
@@ -34,10 +35,15 @@ Verdict verdict(const Range& device, const Gpu& gpu) {
     result.fit = Fit::fits;
     result.sentence =
         "Fits: about " + gib(device.expected) + of_capacity + ", " + gib(result.margin) + " GiB to spare.";
-  } else if (device.low > result.capacity) {
+  } else if (std::min(device.low, least) > result.capacity) {
     result.fit = Fit::does_not_fit;
     result.sentence =
         "Does not fit: about " + gib(device.expected) + of_capacity + ", " + gib(-result.margin) + " GiB too much.";
+  } else if (device.low > result.capacity) {
+    result.fit = Fit::tight;
+    result.sentence =
+        "Tight: about " + gib(device.expected) + of_capacity +
+        ", with what the allocator caches; it may run if cached memory is given back, at a loss of speed.";
   } else {
     result.fit = Fit::tight;
     result.sentence = "Tight: between " + gib(device.low) + " and " + gib(device.high) + " GiB" + of_capacity +

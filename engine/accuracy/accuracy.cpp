@@ -1,5 +1,6 @@
 #include "engine/accuracy/accuracy.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -106,10 +107,41 @@ Summary by_confidence(const std::vector<MeasuredScore>& scores, Confidence confi
   return summary_of(errors, not_scored);
 }
 
-Outcomes outcomes(const std::vector<MeasuredScore>& scores) {
+std::vector<ResidualBand> residual_bands(const Accuracy& accuracy) {
+  // Recorded steps are many and were replayed, published runs few and real: each gives its own band, the wider counts.
+  std::map<std::string, std::vector<double>> recorded;
+  for (const CaseScore& one : accuracy.traces) {
+    if (!one.scored() || one.reserved.recorded == 0) continue;
+    recorded[one.kind].push_back(one.reserved.error());
+    recorded[one.kind].push_back(one.reserved_expandable.error());
+  }
+  std::map<std::string, std::vector<double>> published;
+  for (const MeasuredScore& one : accuracy.measured) {
+    if (!one.certain()) continue;
+    for (const ScoredReading& reading : one.readings)
+      if (reading.counter == MemoryCounter::reserved) published[one.kind].push_back(reading.bytes.error());
+  }
+  std::map<std::string, ResidualBand> bands;
+  for (auto* errors : {&recorded, &published}) {
+    for (auto& [kind, values] : *errors) {
+      std::sort(values.begin(), values.end());
+      const std::size_t cut = values.size() < 20 ? 0 : values.size() / 20;
+      ResidualBand& band = bands[kind];
+      band.kind = kind;
+      band.runs += static_cast<int>(values.size());
+      band.under = std::min(band.under, values[cut]);
+      band.over = std::max(band.over, values[values.size() - 1 - cut]);
+    }
+  }
+  std::vector<ResidualBand> list;
+  for (const auto& [kind, band] : bands) list.push_back(band);
+  return list;
+}
+
+Outcomes outcomes(const std::vector<MeasuredScore>& scores, bool certain) {
   Outcomes result;
   for (const MeasuredScore& one : scores) {
-    if (!one.scored() || !one.certain() || one.fit == Fit::unknown) continue;
+    if (!one.scored() || one.certain() != certain || one.fit == Fit::unknown) continue;
     ++(one.out_of_memory ? result.out_of_memory : result.fitted);
     if (one.contradicts()) ++(one.out_of_memory ? result.out_of_memory_called_fit : result.fitted_called_too_large);
   }

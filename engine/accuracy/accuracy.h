@@ -36,6 +36,17 @@ std::vector<Group> measured_groups(const std::vector<MeasuredScore>& scores, boo
 /// Certain runs of one confidence, first readings of whatever counter.
 Summary by_confidence(const std::vector<MeasuredScore>& scores, Confidence confidence);
 
+/// Errors of reserved memory of one kind of run, recorded and published, and the band that holds nine in ten of them
+/// (all, of fewer than twenty).
+struct ResidualBand {
+  std::string kind;
+  int runs = 0;
+  double under = 0;
+  double over = 0;
+};
+
+std::vector<ResidualBand> residual_bands(const Accuracy& accuracy);
+
 /// Published runs whose outcome is known: how often the verdict is right.
 struct Outcomes {
   int fitted = 0;
@@ -44,6 +55,6 @@ struct Outcomes {
   int out_of_memory_called_fit = 0;
 };
 
-Outcomes outcomes(const std::vector<MeasuredScore>& scores);
+Outcomes outcomes(const std::vector<MeasuredScore>& scores, bool certain);
 
 }  // namespace trainmem

@@ -51,6 +51,13 @@ json groups_json(const std::vector<Group>& groups) {
   return list;
 }
 
+json outcomes_json(const Outcomes& seen) {
+  return {{"fitted", seen.fitted},
+          {"fitted_called_too_large", seen.fitted_called_too_large},
+          {"out_of_memory", seen.out_of_memory},
+          {"out_of_memory_called_fit", seen.out_of_memory_called_fit}};
+}
+
 const char* fit_name(Fit fit) {
   switch (fit) {
     case Fit::fits: return "fits";
@@ -89,7 +96,7 @@ json case_json(const MeasuredScore& one) {
 }  // namespace
 
 std::string readme_tables(const Accuracy& accuracy) {
-  const Outcomes seen = outcomes(accuracy.measured);
+  const Outcomes seen = outcomes(accuracy.measured, true);
   return table("recorded steps", trace_groups(accuracy.traces), 2) + "\n" +
          table("published runs", measured_groups(accuracy.measured, true), 1) + "\nOf " + std::to_string(seen.fitted) +
          " published runs that fitted, " + std::to_string(seen.fitted_called_too_large) + " are called too large.\n";
@@ -106,7 +113,9 @@ std::string accuracy_json(const Accuracy& accuracy) {
   }
   json cases = json::array();
   for (const MeasuredScore& one : accuracy.measured) cases.push_back(case_json(one));
-  const Outcomes seen = outcomes(accuracy.measured);
+  json bands = json::array();
+  for (const ResidualBand& band : residual_bands(accuracy))
+    bands.push_back({{"kind", band.kind}, {"readings", band.runs}, {"under", band.under}, {"over", band.over}});
   const json all{
       {"recorded_steps",
        {{"groups", groups_json(trace_groups(accuracy.traces))}, {"cases", json::parse(scores_json(accuracy.traces))}}},
@@ -115,13 +124,11 @@ std::string accuracy_json(const Accuracy& accuracy) {
         {"uncertain_groups", groups_json(measured_groups(accuracy.measured, false))},
         {"confidence", groups_json({{"high", "", "", by_confidence(accuracy.measured, Confidence::high)},
                                     {"medium", "", "", by_confidence(accuracy.measured, Confidence::medium)}})},
-        {"outcomes",
-         {{"fitted", seen.fitted},
-          {"fitted_called_too_large", seen.fitted_called_too_large},
-          {"out_of_memory", seen.out_of_memory},
-          {"out_of_memory_called_fit", seen.out_of_memory_called_fit}}},
+        {"outcomes", outcomes_json(outcomes(accuracy.measured, true))},
+        {"uncertain_outcomes", outcomes_json(outcomes(accuracy.measured, false))},
         {"files", std::move(files)},
-        {"cases", std::move(cases)}}}};
+        {"cases", std::move(cases)}}},
+      {"reserved_bands", std::move(bands)}};
   return all.dump(1) + "\n";
 }
 

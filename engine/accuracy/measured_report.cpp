@@ -54,6 +54,15 @@ std::string group_line(const Group& group) {
   return text;
 }
 
+std::string outcome_line(const char* of, const Outcomes& seen) {
+  char text[300];
+  std::snprintf(text, sizeof text,
+                "%s, %d fitted and %d of them are called too large; %d ended out of memory and %d are "
+                "called a fit.\n",
+                of, seen.fitted, seen.fitted_called_too_large, seen.out_of_memory, seen.out_of_memory_called_fit);
+  return text;
+}
+
 constexpr const char* group_head =
     "source             framework     counter    cases  none   median     90 %     over    under\n";
 
@@ -80,13 +89,15 @@ std::string measured_summary(const Accuracy& accuracy) {
     text += group_line({name(confidence), "confidence", "all", by_confidence(accuracy.measured, confidence)});
   text += std::string("\nPublished runs of uncertain configuration, errors in percent.\n") + group_head;
   for (const Group& group : measured_groups(accuracy.measured, false)) text += group_line(group);
-  const Outcomes seen = outcomes(accuracy.measured);
-  char counts[300];
-  std::snprintf(counts, sizeof counts,
-                "\nRuns that fitted: %d, of which called too large: %d. Runs that ended out of memory: %d, of which "
-                "called a fit: %d.\n",
-                seen.fitted, seen.fitted_called_too_large, seen.out_of_memory, seen.out_of_memory_called_fit);
-  return text + counts;
+  text += "\nReserved memory, errors in percent: nine in ten recorded steps and published runs lie between.\n";
+  for (const ResidualBand& band : residual_bands(accuracy)) {
+    char row[100];
+    std::snprintf(row, sizeof row, "%-18s %5d %s %s\n", band.kind.c_str(), band.runs, percent(band.under).c_str(),
+                  percent(band.over).c_str());
+    text += row;
+  }
+  return text + outcome_line("\nOf runs", outcomes(accuracy.measured, true)) +
+         outcome_line("Of runs of uncertain configuration", outcomes(accuracy.measured, false));
 }
 
 }  // namespace trainmem

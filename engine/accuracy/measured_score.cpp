@@ -1,6 +1,7 @@
 #include "engine/accuracy/measured_score.h"
 
 #include "engine/config/words.h"
+#include "engine/error_band.h"
 #include "engine/estimate.h"
 
 namespace trainmem {
@@ -34,6 +35,7 @@ MeasuredScore score(const MeasuredCase& measured) {
   result.confidence = measured.confidence;
   result.out_of_memory = measured.out_of_memory;
   result.framework = word(measured.config.recipe.framework);
+  result.kind = error_kind(measured.config.recipe);
   if (!measured.readings.empty()) result.read = measured.readings.front().counter;
   result.not_scored = measured.cannot_read;
   if (!result.scored()) return result;

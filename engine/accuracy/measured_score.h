@@ -19,6 +19,7 @@ struct MeasuredScore {
   std::string file;
   std::string id;
   std::string framework;
+  std::string kind;  ///< error_kind() of its configuration
   std::string source;
   std::string notes;
   std::string uncertain_because;

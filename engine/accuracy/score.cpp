@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/error_band.h"
+
 namespace trainmem {
 namespace {
 
@@ -42,6 +44,7 @@ CaseScore score(const TraceCase& trace, const Prediction& prediction) {
   result.file = trace.file;
   result.id = trace.id;
   result.family = trace.family;
+  result.kind = error_kind(trace.config.recipe);
   result.not_scored = trace.cannot_translate.empty() ? prediction.refused : trace.cannot_translate;
   if (!result.scored()) return result;
 

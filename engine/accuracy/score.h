@@ -28,6 +28,7 @@ struct CaseScore {
   std::string file;
   std::string id;
   std::string family;
+  std::string kind;                ///< error_kind() of its configuration
   std::string not_scored;          ///< why there is no score
   std::vector<PhaseScore> phases;  ///< of the last step, and the end of "init" where nothing is sharded
   Pair step_peak;                  ///< the last step's

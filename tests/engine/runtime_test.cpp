@@ -57,7 +57,7 @@ TEST_CASE("runtime: one GPU has a context and no communicator") {
   CHECK(rows[0].name == "CUDA context");
   CHECK(rows[0].bytes.low == 481 * mib);       // 0.47 GiB, measured
   CHECK(rows[0].bytes.expected == 727 * mib);  // 0.71 GiB, measured
-  CHECK(rows[0].bytes.high == 942 * mib);      // 0.92 GiB, measured
+  CHECK(rows[0].bytes.high == 1700 * mib);     // nvidia-smi less reserved memory (fms-acceleration)
 }
 
 TEST_CASE("runtime: every way of parallelism brings a communicator, ordered ranges and a source") {

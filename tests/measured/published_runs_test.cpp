@@ -14,10 +14,8 @@ using namespace trainmem;
 
 namespace {
 
-const std::string folder = source_folder() + "/tests/measured";
-
 const CaseFolder& cases() {
-  static const CaseFolder read = read_cases(folder);
+  static const CaseFolder read = read_cases(source_folder() + "/tests/measured");
   return read;
 }
 
@@ -48,31 +46,40 @@ TEST_CASE("published runs: every file is read, every case has its own name and a
   }
 }
 
-TEST_CASE("published runs: Megatron-LM on B200 is within 1 % in every case, transformers on one GPU within 0.2 %") {
+TEST_CASE("published runs: dense Megatron-LM on B200 within 0.02 %, transformers on one A100 within 0.2 %") {
   int megatron = 0;
   int one_gpu = 0;
   for (const MeasuredScore& one : accuracy().measured) {
-    if (!one.scored() || !one.certain() || one.readings.front().counter != MemoryCounter::allocated) continue;
+    if (!one.scored() || one.readings.empty() || one.readings.front().counter != MemoryCounter::allocated) continue;
     CAPTURE(one.file, one.id, one.error());
-    if (one.file == "megatron-b200") {
+    if (one.file == "megatron-b200" && one.id.rfind("llama3", 0) == 0 && one.id.find("_cp") == std::string::npos) {
       ++megatron;
-      CHECK(std::abs(one.error()) <= 0.01);
+      CHECK(std::abs(one.error()) <= 0.0002);
     }
     if (one.file == "fms-acceleration" && one.confidence == Confidence::high &&
-        one.id.find("-g1-") != std::string::npos) {
+        one.id.find("-none-") != std::string::npos) {
       ++one_gpu;
       CHECK(std::abs(one.error()) <= 0.002);
     }
   }
   CHECK(megatron >= 30);
-  CHECK(one_gpu >= 3);
+  CHECK(one_gpu >= 5);
+}
+
+TEST_CASE("published runs: with everything known, half are within 2 % and nine in ten within 5 %") {
+  const Summary high = by_confidence(accuracy().measured, Confidence::high);
+  CHECK(high.cases >= 50);
+  CHECK(high.median <= 0.02);
+  CHECK(high.ninetieth <= 0.05);
 }
 
 TEST_CASE("published runs: no run that fitted is called too large, no run that did not is called a fit") {
-  const Outcomes seen = outcomes(accuracy().measured);
-  CHECK(seen.fitted > 100);
+  const Outcomes seen = outcomes(accuracy().measured, true);
+  CHECK(seen.fitted > 70);
   CHECK(seen.fitted_called_too_large == 0);
-  CHECK(seen.out_of_memory_called_fit == 0);
+  const Outcomes uncertain = outcomes(accuracy().measured, false);
+  CHECK(uncertain.out_of_memory >= 2);
+  CHECK(uncertain.out_of_memory_called_fit == 0);
 }
 
 TEST_CASE("published runs: a file that is not of the form names the case and what is wrong") {
@@ -114,8 +121,8 @@ TEST_CASE("published runs: errors are counted by source, certain and uncertain a
   over.fit = Fit::does_not_fit;
   under.fit = Fit::fits;
   under.out_of_memory = true;
-  CHECK(outcomes({over, under}).fitted_called_too_large == 1);
-  CHECK(outcomes({over, under}).out_of_memory_called_fit == 1);
+  CHECK(outcomes({over, under}, true).fitted_called_too_large == 1);
+  CHECK(outcomes({over, under}, true).out_of_memory_called_fit == 1);
   const Accuracy all{{}, {{"f", "source", "", "", {}, {{"f", "dropped", "why"}}}}, {over, under, none}};
   const std::string table = measured_table(all);
   CHECK(table.find("(verdict contradicts the outcome)") != std::string::npos);
