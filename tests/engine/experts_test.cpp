@@ -112,3 +112,13 @@ TEST_CASE("Megatron: a layer that stands for several gives the peaks of all of t
     }
   }
 }
+
+TEST_CASE("torchtitan's Llama does not stand in for models with experts or latent attention") {
+  for (const char* model : {"mixtral-8x7b", "deepseek-v2-lite", "deepseek-v3"}) {
+    const Config config = preset(model, Framework::torchtitan);
+    const Issues issues = validate(config);
+    CAPTURE(model);
+    REQUIRE_FALSE(issues.empty());
+    CHECK(issues[0].code == "not_yet_modelled");
+  }
+}

@@ -182,7 +182,8 @@ bool describes(const Model& m) {
   return m.norm == Norm::rmsnorm && m.norm_placement == NormPlacement::pre && m.gated_mlp &&
          m.hidden_act == Activation::silu && m.positions == Positions::rope && m.partial_rotary_factor == 1.0 &&
          !m.attention_bias && !m.attention_output_bias && !m.mlp_bias && !m.lm_head_bias && m.qk_norm == QkNorm::none &&
-         !m.parallel_attention_mlp && !m.tie_word_embeddings;
+         !m.parallel_attention_mlp && !m.tie_word_embeddings && m.experts.num_experts == 0 &&
+         m.latent_attention.kv_lora_rank == 0;
 }
 
 std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm) {
