@@ -41,6 +41,9 @@ const noGlobals = {
   },
 };
 
+/** What is fetched when it is first wanted, and the element around an embedded page. */
+const later = /source\/(share\/(?!later)|speed\/(?!place)|offline\.ts|embed\.ts)/;
+
 export default defineConfig({
   root: at('../site'),
   base: './',
@@ -74,6 +77,15 @@ export default defineConfig({
         ['index', 'embed', 'method', 'embedding', 'link'].map(name => [name, at(`../site/${name}.html`)]),
       ),
       output: {
+        // One file for the calculator: what the parts that are fetched later share with it stays there.
+        advancedChunks: {
+          groups: [
+            {
+              name: 'trainmem-calculator',
+              test: id => (id.startsWith(at('source/')) && !later.test(id)) || /node_modules\/(@lit|lit)/.test(id),
+            },
+          ],
+        },
         entryFileNames: '[name].js',
         chunkFileNames: chunk => (chunk.name === 'trainmem-calculator' ? '[name].js' : 'assets/[name]-[hash].js'),
         assetFileNames: 'assets/[name]-[hash][extname]',

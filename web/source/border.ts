@@ -97,6 +97,45 @@ export interface TextbookLine {
   leaves_out: string;
 }
 
+export interface PhaseBandwidth {
+  phase: PhaseName;
+  /** Bytes read and written. */
+  components: ComponentBytes;
+  bytes: number;
+  flops: number;
+  recomputed_flops: number;
+  arithmetic_seconds: number;
+}
+
+export interface PhaseTime {
+  phase: PhaseName;
+  memory_seconds: number;
+  seconds: number;
+  bound: 'memory' | 'arithmetic' | 'unknown';
+}
+
+export interface RateBandwidth {
+  name: 'datasheet' | 'measured' | 'given';
+  gb_per_s: number;
+  ridge_point: number;
+  phases: PhaseTime[];
+  step_seconds: number;
+  tokens_per_second: number;
+  model_flops_utilization: number;
+}
+
+export interface Bandwidth {
+  phases: PhaseBandwidth[];
+  bytes: number;
+  flops: number;
+  flops_per_token: number;
+  tokens: number;
+  peak_flops_per_second: number;
+  optimizer_source: string;
+  /** The last one is in force. */
+  rates: RateBandwidth[];
+}
+
 export interface Result {
   allocated: number;
   reserved: Range;
@@ -111,6 +150,7 @@ export interface Result {
   runtime: RuntimeRow[];
   verdict: Verdict;
   textbook: TextbookLine[];
+  bandwidth: Bandwidth;
   parameters: number;
   active_parameters: number;
   trainable_parameters: number;
@@ -135,6 +175,13 @@ export interface BadAnswer {
 
 export type Answer = GoodAnswer | BadAnswer;
 export type LinkAnswer = { ok: true; config: Config; link: string } | BadAnswer;
+
+export interface MeasurementAnswer {
+  ok: true;
+  bandwidth_gb_per_s: number;
+  device: string;
+  what: string;
+}
 
 export interface Preset {
   id: string;
@@ -191,6 +238,7 @@ export interface Engine {
   writeLink(config: Config): { ok: true; link: string } | BadAnswer;
   readSettings(text: string): Imported;
   writeSettings(link: string): { ok: true; settings: LaunchSettings[] } | BadAnswer;
+  readMeasurement(json: string): MeasurementAnswer | BadAnswer;
   presets: Presets;
   version: string;
 }

@@ -5,7 +5,17 @@
 
 import createTrainmem, { type Trainmem } from '@engine';
 import address from '@engine-wasm';
-import type { Answer, BadAnswer, Config, Engine, Imported, LaunchSettings, LinkAnswer, Presets } from './border.js';
+import type {
+  Answer,
+  BadAnswer,
+  Config,
+  Engine,
+  Imported,
+  LaunchSettings,
+  LinkAnswer,
+  MeasurementAnswer,
+  Presets,
+} from './border.js';
 
 async function compile(): Promise<WebAssembly.Module> {
   const response = await fetch(address, { credentials: 'same-origin' });
@@ -68,6 +78,10 @@ class Border implements Engine {
 
   writeSettings(link: string): { ok: true; settings: LaunchSettings[] } | BadAnswer {
     return this.call(engine => engine.write_settings(link));
+  }
+
+  readMeasurement(json: string): MeasurementAnswer | BadAnswer {
+    return this.call(engine => engine.read_measurement(json));
   }
 
   private call<T>(ask: (engine: Trainmem) => string): T {

@@ -87,3 +87,27 @@ export function sentence(text: string): string {
 export function formula(text: string): string {
   return text.replaceAll(' * ', ' \u00d7 ');
 }
+
+/** "365 ms", "2.11 s", "0.63 ms": for times from microseconds to hours. */
+export function duration(seconds: number): string {
+  for (const [size, name] of [
+    [3600, 'h'],
+    [60, 'min'],
+    [1, 's'],
+    [1e-3, 'ms'],
+  ] as const) {
+    if (seconds >= size) return `${threeDigits(seconds / size)} ${name}`;
+  }
+  return seconds > 0 ? `${threeDigits(seconds * 1e6)} \u00b5s` : '0 s';
+}
+
+const threeDigits = (value: number) =>
+  value >= 100
+    ? significant(value)
+    : value.toLocaleString('en', { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+
+/** So many digits that count, whole numbers in full: "3.35", "48.6", "11,219". */
+export function significant(value: number, digits = 3): string {
+  const whole = Math.abs(value) >= 10 ** (digits - 1);
+  return value.toLocaleString('en', whole ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: digits });
+}

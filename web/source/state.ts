@@ -217,6 +217,11 @@ export class Calculator {
     if (this.state.drafts.delete(path)) this.changed('view');
   }
 
+  /** Something that a view holds has changed. */
+  redraw(): void {
+    this.changed('view');
+  }
+
   setUnits(units: Units): void {
     this.state.units = units;
     this.changed('view');

@@ -11,6 +11,7 @@ import { copyText } from './clipboard.js';
 import { engine } from './engine.js';
 import type { Units } from './format.js';
 import { keepForOffline, Sharing } from './share/later.js';
+import { SpeedPlace } from './speed/place.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
 import { base } from './styles/base.js';
 import { tokens } from './styles/tokens.js';
@@ -82,6 +83,7 @@ export class TrainmemCalculator extends LitElement implements View {
   private nearness: IntersectionObserver | undefined;
   private watcher: IntersectionObserver | undefined;
   private watched: Element | null = null;
+  private readonly speed = new SpeedPlace(this);
   private announced = '';
   private announceTimer: ReturnType<typeof setTimeout> | undefined;
   private started = false;
@@ -348,7 +350,7 @@ export class TrainmemCalculator extends LitElement implements View {
           result
             ? html`<div class="column">
                 ${timeline(this, result)} ${stages(this, result)} ${ladder(this, result)} ${rows(this, result)}
-                ${textbook(this, result)}
+                ${textbook(this, result)} ${this.speed.render(result)}
               </div>`
             : nothing
         }

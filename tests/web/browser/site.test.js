@@ -107,7 +107,9 @@ for (const model of ['llama2-7b', 'llama2-13b', 'llama3.1-70b', 'gpt3-175b', 'll
     for (const tag of ['og:title', 'og:description', 'description'])
       assert.match(head, new RegExp(`"${tag}" content="[^"]{20,}`));
     const [, parts] = html.match(/The parts sum to ([\d,]+) bytes/);
-    const bytes = [...html.slice(html.indexOf('aria-label="Parts"')).matchAll(/<tr><td>[^<]+<\/td><td>[^<]+<\/td><td>([\d,]+)</g)];
+    const bytes = [
+      ...html.slice(html.indexOf('aria-label="Parts"')).matchAll(/<tr><td>[^<]+<\/td><td>[^<]+<\/td><td>([\d,]+)</g),
+    ];
     const number = text => Number(text.replaceAll(',', ''));
     assert.equal(
       bytes.reduce((sum, [, text]) => sum + number(text), 0),
