@@ -2,6 +2,7 @@
 // from any path; trainmem-calculator.js keeps its name, for it is what other sites load.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
+import { prerenderAccuracy } from './pages/accuracy.js';
 import { fill } from './pages/fill.js';
 import { offline } from './pages/offline.js';
 import { prerender } from './pages/prerender.js';
@@ -53,6 +54,7 @@ export default defineConfig({
     noGlobals,
     fill(engine),
     prerender(engine),
+    prerenderAccuracy(),
     presetPagesPlugin(engine),
     serviceWorker(),
     offline(engine, [squeeze, noGlobals]),
@@ -74,7 +76,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: {
       input: Object.fromEntries(
-        ['index', 'embed', 'method', 'embedding', 'link'].map(name => [name, at(`../site/${name}.html`)]),
+        ['index', 'embed', 'method', 'accuracy', 'embedding', 'link'].map(name => [name, at(`../site/${name}.html`)]),
       ),
       output: {
         // One file for the calculator: what the parts that are fetched later share with it stays there.
