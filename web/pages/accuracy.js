@@ -23,7 +23,7 @@ const numbersFrom = (count, cells) =>
 
 function table(head, rows, words = 1) {
   const line = head.map((cell, i) => `<th scope="col"${i < words ? '' : ' class="number"'}>${cell}</th>`).join('');
-  return `<div class="wide" tabindex="0" role="region" aria-label="${plain(head[0])}"><table><thead><tr>${line}</tr></thead><tbody>${rows
+  return `<div class="wide" tabindex="0" role="group" aria-label="${plain(head[0])}"><table><thead><tr>${line}</tr></thead><tbody>${rows
     .map(cells => `<tr>${numbersFrom(words, cells)}</tr>`)
     .join('')}</tbody></table></div>`;
 }

@@ -60,7 +60,7 @@ pageTest('axe finds nothing: the embed', {}, async page => {
   );
 });
 
-for (const name of ['method', 'embedding']) {
+for (const name of ['method', 'accuracy', 'embedding']) {
   for (const colorScheme of ['light', 'dark']) {
     pageTest(`axe finds nothing: ${name}, ${colorScheme}`, { colorScheme }, async page => {
       await page.goto(`${origin()}/${name}.html`);
