@@ -2,12 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { plain } from './fill.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = process.env.TRAINMEM_ACCURACY ?? `${root}build/native/trainmem-accuracy`;
 const worstShown = 6;
 
-const plain = text => String(text).replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
 const gib = bytes => (bytes / 2 ** 30).toFixed(2);
 
 /** +1.23 %; what rounds to nothing is not nothing. */
@@ -23,7 +23,7 @@ const numbersFrom = (count, cells) =>
 
 function table(head, rows, words = 1) {
   const line = head.map((cell, i) => `<th scope="col"${i < words ? '' : ' class="number"'}>${cell}</th>`).join('');
-  return `<div class="wide" tabindex="0" role="group" aria-label="${plain(head[0])}"><table><thead><tr>${line}</tr></thead><tbody>${rows
+  return `<div class="wide numbers" tabindex="0" role="group" aria-label="${plain(head[0])}"><table><thead><tr>${line}</tr></thead><tbody>${rows
     .map(cells => `<tr>${numbersFrom(words, cells)}</tr>`)
     .join('')}</tbody></table></div>`;
 }

@@ -173,7 +173,7 @@ ${image}
 <a class="skip" href="#text">Skip to the text</a>
 <header class="top">
 <p class="brand"><a href="../../">trainmem</a></p>
-<nav aria-label="Site"><a href="../../">Calculator</a> <a href="../../method.html">Method</a> <a href="../../embedding.html">Embedding</a> <a href="../../link.html">Links</a></nav>
+<nav aria-label="Site"><a href="../../">Calculator</a> <a href="../../method.html">Method</a> <a href="../../accuracy.html">Accuracy</a> <a href="../../embedding.html">Embedding</a> <a href="../../link.html">Links</a></nav>
 </header>
 <main id="text" class="text model" tabindex="-1">
 <h1>${plain(title)}</h1>
