@@ -6,7 +6,9 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join, normalize, resolve, sep } from 'node:path';
+import { pipeline } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { createGzip } from 'node:zlib';
 
 const mediaTypes = {
   '.css': 'text/css; charset=utf-8',
@@ -36,6 +38,9 @@ const headers = {
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 };
+
+// What static hosts compress on the way.
+const compressible = new Set(['.css', '.html', '.js', '.json', '.mjs', '.svg', '.txt', '.wasm', '.xml']);
 
 // Names that the build derives from the contents, as index-B1xYz_09.js, never change their contents.
 const hashedName = /-[\w-]{8}\.\w+$/;
@@ -75,13 +80,16 @@ export async function serve({ folder, port = 0, host = '127.0.0.1', contentSecur
       response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' }).end('There is no such page.\n');
       return;
     }
+    const packed = compressible.has(extname(found.file)) && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
     response.writeHead(200, {
       'Content-Type': mediaTypes[extname(found.file)] ?? 'application/octet-stream',
-      'Content-Length': found.size,
+      ...(packed ? { 'Content-Encoding': 'gzip' } : { 'Content-Length': found.size }),
+      Vary: 'Accept-Encoding',
       'Cache-Control': hashedName.test(found.file) ? 'public, max-age=31536000, immutable' : 'no-cache',
     });
+    const parts = packed ? [createGzip(), response] : [response];
     if (request.method === 'HEAD') response.end();
-    else createReadStream(found.file).on('error', () => response.destroy()).pipe(response);
+    else pipeline([createReadStream(found.file), ...parts], error => error && response.destroy());
   });
   await new Promise((done, failed) => server.once('error', failed).listen(port, host, done));
   return { server, address: `http://localhost:${server.address().port}/` };

@@ -53,6 +53,13 @@ test('wasm has its media type, without which browsers do not compile while they 
   assert.match(headers['cache-control'], /immutable/);
 });
 
+test('text and wasm are compressed for those who can unpack them', async () => {
+  const { port } = started.server.address();
+  const answer = await fetch(`http://127.0.0.1:${port}/assets/trainmem-B1xYz_09.wasm`);
+  assert.equal(answer.headers.get('content-encoding'), 'gzip');
+  assert.equal(await answer.text(), 'wasm');
+});
+
 test('no path leaves the folder', async () => {
   const attempts = ['/../secret.txt', '/%2e%2e/secret.txt', '/..%2fsecret.txt', '/assets/../../secret.txt', '/%2e%2e%2fsite-other/secret.txt', '/..%5csecret.txt'];
   for (const path of attempts) {

@@ -155,8 +155,14 @@ pageTest('the page of links lists every key', {}, async page => {
 
 pageTest('print shows the answer and its rows, in light colours, without controls', {}, async page => {
   await openCalculator(page);
-  await page.emulateMedia({ media: 'print' });
-  assert.equal(await page.locator('trainmem-calculator .toolbar').isVisible(), false);
-  assert.equal(await page.locator('trainmem-calculator .total').isVisible(), true);
-  assert.equal(await page.locator('trainmem-calculator .controls').isVisible(), false);
+  const shown = selector => page.locator(`trainmem-calculator ${selector}`).first().isVisible();
+  for (const control of ['.knobs', '.copy', '.units']) assert.equal(await shown(control), true, control);
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  for (const control of ['.knobs', '.copy', '.units']) assert.equal(await shown(control), false, control);
+  for (const part of ['.total', '.barbox .segments', 'tr.row', '.printed']) assert.equal(await shown(part), true, part);
+  assert.match(await page.locator('trainmem-calculator .printed').innerText(), /#v=1&model=llama2-7b&gpu=h100-sxm&end/);
+  const background = await page
+    .locator('trainmem-calculator')
+    .evaluate(element => getComputedStyle(element).backgroundColor);
+  assert.equal(background, 'rgb(255, 255, 255)');
 });

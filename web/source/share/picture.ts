@@ -60,7 +60,7 @@ function legend(
       'start',
       label,
       ink,
-    )}${at(width - size * 3.3, 'end', gigabytes(bytes, units), ink)}${at(width, 'end', percent(bytes, result.device.expected), muted)}`;
+    )}${at(width - size * 4, 'end', gigabytes(bytes, units), ink)}${at(width, 'end', percent(bytes, result.device.expected), muted)}`;
   });
 }
 

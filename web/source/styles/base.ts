@@ -194,6 +194,17 @@ export const base = css`
     }
   }
   @media print {
+    :host {
+      color-scheme: light !important;
+      --background: #ffffff;
+    }
+    .segment,
+    .swatch {
+      print-color-adjust: exact;
+    }
+    .slimholder {
+      display: none;
+    }
     .columns {
       display: block;
     }

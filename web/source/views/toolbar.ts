@@ -26,7 +26,9 @@ export function toolbar(view: View, { home, dark, switchTheme, bring, take }: To
       @change=${() => view.calculator.setUnits(name)}
     /><span>${name}</span>
   </label>`;
+  const { engine, link } = view.calculator.state;
   return html`<div class="toolbar">
+    <p class="printed mono">trainmem ${engine?.version} #${link}</p>
     <fieldset class="units">
       <legend class="visually-hidden">Units</legend>
       ${unit('GiB', '1 GiB = 1,073,741,824 bytes')}${unit('GB', '1 GB = 1,000,000,000 bytes')}
@@ -118,9 +120,17 @@ export const toolbarStyles = css`
       justify-content: start;
     }
   }
+  .printed {
+    display: none;
+    inline-size: 100%;
+    overflow-wrap: anywhere;
+  }
   @media print {
-    .toolbar {
+    .toolbar > * {
       display: none;
+    }
+    .toolbar > .printed {
+      display: block;
     }
   }
 `;
