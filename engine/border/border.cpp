@@ -1,8 +1,10 @@
 #include "engine/border/border.h"
 
+#include "engine/advice/advice.h"
 #include "engine/border/answer.h"
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_measurement.h"
+#include "engine/border/json_io_advice.h"
 #include "engine/border/json_writer.h"
 #include "engine/border/link.h"
 #include "engine/launch/export.h"
@@ -30,6 +32,19 @@ std::string guarded(Function function) {
 
 std::string estimate(const std::string& request) {
   return guarded([&] { return write_answer(answer_request(request)); });
+}
+
+std::string advice(const std::string& request) {
+  return guarded([&] {
+    const Answer answer = answer_request(request);
+    if (!answer.issues.empty()) return write_refusal(answer.issues);
+    JsonWriter out;
+    out.open_object();
+    out.key("ok").boolean(true);
+    out.key("advice").raw(write_advice(answer.config, advise(answer.config, answer.result)));
+    out.close_object();
+    return out.take();
+  });
 }
 
 std::string read_link(const std::string& link) {

@@ -11,6 +11,10 @@ namespace trainmem {
 /// A configuration as JSON, or a link -> {"ok":true,"result":{...},"config":{...},"link":"v=1&..."}.
 std::string estimate(const std::string& request);
 
+/// The same request -> {"ok":true,"advice":{...}}: what to change, each change tried. Takes as long as some thirty
+/// estimates.
+std::string advice(const std::string& request);
+
 /// A link -> {"ok":true,"config":{...},"link":"canonical"}; if broken also "issues", and config holds the rest.
 std::string read_link(const std::string& link);
 

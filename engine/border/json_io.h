@@ -31,6 +31,7 @@ std::string write_config(const Config& config);
 std::string write_config_differences(const Config& config);
 
 std::string write_result(const Result& result);
+std::string write_verdict(const Verdict& verdict);
 
 std::string write_issues(const Issues& issues);
 

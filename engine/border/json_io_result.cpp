@@ -127,6 +127,12 @@ void write_list(const char* key, const List& list, JsonWriter& out) {
 
 }  // namespace
 
+std::string write_verdict(const Verdict& verdict) {
+  JsonWriter out;
+  write(verdict, out);
+  return out.take();
+}
+
 std::string write_result(const Result& result) {
   JsonWriter out;
   out.open_object();

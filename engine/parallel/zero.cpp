@@ -38,6 +38,7 @@ MasterWeights::MasterWeights(const Recipe& recipe, Tensor weights) : weights_(st
   Run& run = active_run();
   const Set<std::vector<Tensor>> parameters(run.parameters, {weights_});
   const Set<std::vector<std::int32_t>> layers(run.parameter_layers, {-1});
+  const Set<std::vector<std::int32_t>> groups(run.parameter_groups, {});
   optimizer_ = std::make_unique<OptimizerStep>(without_clipping(recipe), formats(recipe));
 }
 
@@ -46,6 +47,7 @@ void MasterWeights::step(Tensor gradient) {
   Run& run = active_run();
   const Set<std::vector<Tensor>> parameters(run.parameters, {weights_});
   const Set<std::vector<std::int32_t>> layers(run.parameter_layers, {-1});
+  const Set<std::vector<std::int32_t>> groups(run.parameter_groups, {});
   optimizer_->step();
   weights_->grad.reset();
 }

@@ -1,0 +1,115 @@
+// Advice as JSON: advice.h's members, each change also as what it sets.
+#include "engine/border/json_io_advice.h"
+
+#include "engine/config/fields.h"
+#include "engine/border/json_io.h"
+#include "engine/border/json_writer.h"
+#include "engine/border/link.h"
+
+namespace trainmem {
+
+namespace {
+
+void write(const Diagnosis& diagnosis, JsonWriter& out) {
+  out.open_object();
+  out.key("question").text(diagnosis.question);
+  out.key("yes").boolean(diagnosis.yes);
+  out.key("bytes").integer(diagnosis.bytes);
+  out.key("of").integer(diagnosis.of);
+  out.key("sentence").text(diagnosis.sentence);
+  out.close_object();
+}
+
+void write(const Field& field, const Config& config, JsonWriter& out) {
+  const Member member = field.in(config);
+  switch (member.type()) {
+    case FieldType::integer: out.integer(member.integer()); break;
+    case FieldType::number: out.number(member.number()); break;
+    case FieldType::boolean: out.boolean(member.boolean()); break;
+    case FieldType::enumeration: out.text(member.word()); break;
+    case FieldType::text: out.text(member.text()); break;
+  }
+}
+
+/// What one configuration sets otherwise than another: [{"path", "from", "to"}].
+void write_sets(const Config& before, const Config& after, JsonWriter& out) {
+  out.key("sets").open_array();
+  for (const Field& field : config_fields()) {
+    if (same(field, before, after)) continue;
+    out.open_object();
+    out.key("path").text(field.path);
+    write(field, before, out.key("from"));
+    write(field, after, out.key("to"));
+    out.close_object();
+  }
+  out.close_array();
+}
+
+void write(const Change& change, JsonWriter& out) {
+  out.key("id").text(change.id);
+  out.key("title").text(change.title);
+  out.key("meaning").text(change.meaning);
+  out.key("cost").text(name(change.cost));
+  out.key("cost_words").text(change.cost_words);
+  out.key("source").text(change.source);
+}
+
+void write_after(const Config& before, const Config& after, const Outcome& outcome, JsonWriter& out) {
+  write_sets(before, after, out);
+  out.key("config").raw(write_config_differences(after));
+  out.key("link").text(format_link(after));
+  out.key("after");
+  write_outcome(outcome, out);
+}
+
+}  // namespace
+
+void write_outcome(const Outcome& outcome, JsonWriter& out) {
+  const auto range = [&](const char* key, const Range& bytes) {
+    out.key(key).open_object();
+    out.key("low").integer(bytes.low);
+    out.key("expected").integer(bytes.expected);
+    out.key("high").integer(bytes.high);
+    out.close_object();
+  };
+  out.open_object();
+  out.key("allocated").integer(outcome.allocated);
+  range("reserved", outcome.reserved);
+  range("device", outcome.device);
+  out.key("verdict").raw(write_verdict(outcome.verdict));
+  out.key("num_gpus").integer(outcome.num_gpus);
+  out.close_object();
+}
+
+std::string write_advice(const Config& config, const Advice& advice) {
+  JsonWriter out;
+  out.open_object();
+  out.key("diagnoses").open_array();
+  for (const Diagnosis& diagnosis : advice.diagnoses) write(diagnosis, out);
+  out.close_array();
+  out.key("suggestions").open_array();
+  for (const Suggestion& suggestion : advice.suggestions) {
+    out.open_object();
+    write(*suggestion.change, out);
+    out.key("saved").integer(suggestion.saved);
+    write_after(config, suggestion.config, suggestion.after, out);
+    out.close_object();
+  }
+  out.close_array();
+  if (!advice.remedy.changes.empty()) {
+    out.key("remedy").open_object();
+    out.key("changes").open_array();
+    for (const Change* change : advice.remedy.changes) {
+      out.open_object();
+      write(*change, out);
+      out.close_object();
+    }
+    out.close_array();
+    write_after(config, advice.remedy.config, advice.remedy.after, out);
+    out.close_object();
+  }
+  out.close_object();
+  return out.take();
+}
+
+}  // namespace trainmem
