@@ -5,6 +5,9 @@
 
 EMSCRIPTEN_BINDINGS(trainmem) {
   emscripten::function("estimate", &trainmem::estimate);
+  emscripten::function("advice", &trainmem::advice);
+  emscripten::function("plan", &trainmem::plan);
+  emscripten::function("sweep", &trainmem::sweep);
   emscripten::function("read_link", &trainmem::read_link);
   emscripten::function("write_link", &trainmem::write_link);
   emscripten::function("read_settings", &trainmem::read_settings);

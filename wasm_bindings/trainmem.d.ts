@@ -4,6 +4,12 @@
 export interface Trainmem {
   /** A configuration as JSON, or a calculator link. Answers {ok, result, config, link}. */
   estimate(request: string): string;
+  /** The same request. Answers {ok, advice}: three questions about the peak, every change that saves memory. */
+  advice(request: string): string;
+  /** The same request and a number of GPUs. Answers {ok, plan}: layouts of them that fit, best first. */
+  plan(request: string, numGpus: number): string;
+  /** One field (a path) or preset (/model, /gpu, /recipe) set to each value, divided by commas. Answers {ok, points}. */
+  sweep(request: string, path: string, values: string): string;
   /** A link or its fragment. Answers {ok, config, link}; config holds what differs from the presets. */
   read_link(link: string): string;
   /** A configuration as JSON. Answers {ok, link}: the canonical fragment, without the #. */

@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "engine/config/validate.h"
 #include "engine/estimate.h"
 #include "engine/runtime.h"
-#include "engine/config/validate.h"
 #include "engine/verdict.h"
 
 namespace trainmem {
 
 namespace {
-
-Outcome outcome(const Config& config) {
-  const Result result = estimate(config);
-  return {result.allocated, result.reserved, result.device, result.verdict, result.num_gpus};
-}
 
 bool made(const Change& change, Config& config) {
   return change.apply(config, change.amount) && validate(config).empty();
@@ -107,6 +102,12 @@ Remedy find_remedy(const Config& config, const std::vector<Suggestion>& singles,
 }
 
 }  // namespace
+
+Outcome outcome(const Config& config) {
+  const Result result = estimate(config);
+  return {result.allocated, result.components, result.reserved,  result.device,
+          result.verdict,   result.num_gpus,   result.parameters};
+}
 
 Advice advise(const Config& config, const Result& result) {
   Advice advice;

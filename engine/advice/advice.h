@@ -28,11 +28,15 @@ std::vector<Diagnosis> diagnose(const Config& config, const Result& result);
 /// What a configuration takes, without rows and curves.
 struct Outcome {
   Bytes allocated = 0;
+  ComponentBytes components{};  ///< at the peak; sum: allocated
   Range reserved;
   Range device;
   Verdict verdict;
   std::int64_t num_gpus = 1;
+  std::int64_t parameters = 0;  ///< of the whole model
 };
+
+Outcome outcome(const Config& config);
 
 /// A change that saves memory, with what the engine says of the configuration after it.
 struct Suggestion {

@@ -16,9 +16,9 @@ struct Groups {
   Bytes gradients = 0;
   Bytes states = 0;       ///< what the optimizer keeps: moments and master weights
   Bytes activations = 0;  ///< logits included
-  Bytes rest = 0;
+  Bytes other = 0;        ///< the largest of the remaining components
 
-  Bytes largest() const { return std::max({weights, gradients, states, activations, rest}); }
+  Bytes largest() const { return std::max({weights, gradients, states, activations, other}); }
 };
 
 Groups groups_of(const ComponentBytes& c) {
@@ -27,8 +27,10 @@ Groups groups_of(const ComponentBytes& c) {
   groups.gradients = part(c, Component::gradients);
   groups.states = part(c, Component::optimizer_states) + part(c, Component::master_weights);
   groups.activations = part(c, Component::activations) + part(c, Component::logits_and_loss);
-  for (const Bytes bytes : c) groups.rest += bytes;
-  groups.rest -= groups.weights + groups.gradients + groups.states + groups.activations;
+  for (const Component which : {Component::optimizer_temporaries, Component::gathered_parameters,
+                                Component::communication, Component::workspace}) {
+    groups.other = std::max(groups.other, part(c, which));
+  }
   return groups;
 }
 
@@ -106,8 +108,8 @@ Diagnosis replication(const Config& config, const Result& result, const Groups& 
   const Bytes avoidable = d.bytes - d.bytes / holders;
   d.yes = 2 * avoidable >= result.allocated;
   d.sentence = std::string(d.yes ? "Yes" : "No") + ": " + share(d.bytes, d.of) + " is held by each of " +
-               std::to_string(holders) + " data-parallel GPUs alike; divided it would be " +
-               gib(d.bytes / holders) + " GiB on each.";
+               std::to_string(holders) + " data-parallel GPUs alike; divided it would be " + gib(d.bytes / holders) +
+               " GiB on each.";
   return d;
 }
 

@@ -1,10 +1,12 @@
 #include "engine/border/answer.h"
 
 #include "engine/border/json_io.h"
+#include "engine/border/json_io_advice.h"
 #include "engine/border/json_writer.h"
 #include "engine/border/link.h"
 #include "engine/config/validate.h"
 #include "engine/estimate.h"
+#include "engine/verdict.h"
 
 namespace trainmem {
 
@@ -33,13 +35,18 @@ bool too_large(const Result& result) {
 
 }  // namespace
 
-Answer answer_request(std::string_view text) {
+Answer read_request(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   const bool json = start != std::string_view::npos && (text[start] == '{' || text[start] == '[' || text[start] == '"');
   ReadConfig read = json ? read_config(text) : parse_link(text);
   Answer answer{read.config, {}, std::move(read.issues)};
   if (!read.readable) return answer;
   add_new(validate(answer.config), read.model_known, answer.issues);
+  return answer;
+}
+
+Answer answer_request(std::string_view text) {
+  Answer answer = read_request(text);
   if (!answer.issues.empty()) return answer;
   answer.result = estimate(answer.config);
   if (too_large(answer.result)) {
@@ -47,6 +54,31 @@ Answer answer_request(std::string_view text) {
                              "Give smaller sizes, or divide the model over more GPUs."});
   }
   return answer;
+}
+
+PlanAnswer plan_request(std::string_view text, std::int64_t num_gpus) {
+  Answer read = read_request(text);
+  PlanAnswer answer{std::move(read.config), num_gpus, {}, std::move(read.issues)};
+  if (num_gpus < 1 || num_gpus > most_planned_gpus) {
+    answer.issues.push_back({"out_of_range", "/num_gpus", "A plan cannot be for " + std::to_string(num_gpus) + " GPUs.",
+                             "Give a whole number from 1 to " + std::to_string(most_planned_gpus) + "."});
+  }
+  if (answer.issues.empty() && usable_capacity(answer.config.gpu) <= 0) {
+    answer.issues.push_back(
+        {"missing", "/gpu", "No GPU is given, so nothing can be said to fit.", "Name one, such as \"h100-sxm\"."});
+  }
+  if (answer.issues.empty()) answer.plan = plan(answer.config, num_gpus);
+  return answer;
+}
+
+std::string write_answer(const PlanAnswer& answer) {
+  if (!answer.issues.empty()) return write_refusal(answer.issues);
+  JsonWriter out;
+  out.open_object();
+  out.key("ok").boolean(true);
+  out.key("plan").raw(write_plan(answer.config, answer.num_gpus, answer.plan));
+  out.close_object();
+  return out.take();
 }
 
 std::string write_answer(const Answer& answer) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/advice/plan.h"
 #include "engine/config.h"
 #include "engine/issue.h"
 #include "engine/result.h"
@@ -16,8 +17,23 @@ struct Answer {
   Issues issues;
 };
 
-/// The text is JSON if it begins with a brace, else a link.
+/// The configuration alone, read and validated. The text is JSON if it begins with a brace, else a link.
+Answer read_request(std::string_view text);
+
+/// The whole answer.
 Answer answer_request(std::string_view text);
+
+struct PlanAnswer {
+  Config config;
+  std::int64_t num_gpus = 0;
+  Plan plan;  ///< counts only if there are no issues
+  Issues issues;
+};
+
+PlanAnswer plan_request(std::string_view text, std::int64_t num_gpus);
+
+/// {"ok":true,"plan":{...}} or a refusal.
+std::string write_answer(const PlanAnswer& answer);
 
 /// {"ok":true,"result":{...},"config":{...},"link":"..."} or {"ok":false,"issues":[...]}.
 std::string write_answer(const Answer& answer);

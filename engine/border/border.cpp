@@ -7,6 +7,7 @@
 #include "engine/border/json_io_advice.h"
 #include "engine/border/json_writer.h"
 #include "engine/border/link.h"
+#include "engine/border/sweep.h"
 #include "engine/launch/export.h"
 #include "engine/launch/import.h"
 #include "engine/presets/preset_list.h"
@@ -42,6 +43,23 @@ std::string advice(const std::string& request) {
     out.open_object();
     out.key("ok").boolean(true);
     out.key("advice").raw(write_advice(answer.config, advise(answer.config, answer.result)));
+    out.close_object();
+    return out.take();
+  });
+}
+
+std::string plan(const std::string& request, int num_gpus) {
+  return guarded([&] { return write_answer(plan_request(request, num_gpus)); });
+}
+
+std::string sweep(const std::string& request, const std::string& path, const std::string& values) {
+  return guarded([&] {
+    const Answer answer = read_request(request);
+    if (!answer.issues.empty()) return write_refusal(answer.issues);
+    JsonWriter out;
+    out.open_object();
+    out.key("ok").boolean(true);
+    out.key("points").raw(write_sweep(answer.config, path, values));
     out.close_object();
     return out.take();
   });

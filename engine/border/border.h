@@ -15,6 +15,13 @@ std::string estimate(const std::string& request);
 /// estimates.
 std::string advice(const std::string& request);
 
+/// The same request and a number of GPUs -> {"ok":true,"plan":{...}}: layouts of them that fit, best first.
+std::string plan(const std::string& request, int num_gpus);
+
+/// The same request with one field or preset set to each of several values, divided by commas ->
+/// {"ok":true,"points":[...]}; sweep.h describes a point.
+std::string sweep(const std::string& request, const std::string& path, const std::string& values);
+
 /// A link -> {"ok":true,"config":{...},"link":"canonical"}; if broken also "issues", and config holds the rest.
 std::string read_link(const std::string& link);
 

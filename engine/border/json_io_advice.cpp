@@ -1,10 +1,11 @@
 // Advice as JSON: advice.h's members, each change also as what it sets.
 #include "engine/border/json_io_advice.h"
 
-#include "engine/config/fields.h"
 #include "engine/border/json_io.h"
 #include "engine/border/json_writer.h"
 #include "engine/border/link.h"
+#include "engine/config/fields.h"
+#include "engine/config/words.h"
 
 namespace trainmem {
 
@@ -76,8 +77,14 @@ void write_outcome(const Outcome& outcome, JsonWriter& out) {
   out.key("allocated").integer(outcome.allocated);
   range("reserved", outcome.reserved);
   range("device", outcome.device);
+  out.key("components").open_object();
+  for (int i = 0; i < component_count; ++i) {
+    out.key(name(static_cast<Component>(i))).integer(outcome.components[static_cast<std::size_t>(i)]);
+  }
+  out.close_object();
   out.key("verdict").raw(write_verdict(outcome.verdict));
   out.key("num_gpus").integer(outcome.num_gpus);
+  out.key("parameters").integer(outcome.parameters);
   out.close_object();
 }
 
@@ -108,6 +115,35 @@ std::string write_advice(const Config& config, const Advice& advice) {
     write_after(config, advice.remedy.config, advice.remedy.after, out);
     out.close_object();
   }
+  out.close_object();
+  return out.take();
+}
+
+std::string write_plan(const Config& config, std::int64_t num_gpus, const Plan& plan) {
+  JsonWriter out;
+  out.open_object();
+  out.key("num_gpus").integer(num_gpus);
+  out.key("tried").integer(plan.tried);
+  out.key("fitting").integer(plan.fitting);
+  out.key("layouts").open_array();
+  for (const Layout& layout : plan.layouts) {
+    const Recipe& r = layout.config.recipe;
+    out.open_object();
+    out.key("repeated_arithmetic").number(layout.repeated_arithmetic);
+    out.key("waiting").number(layout.waiting);
+    out.key("tensor_parallel").integer(r.tensor_parallel);
+    out.key("pipeline_parallel").integer(r.pipeline_parallel);
+    out.key("context_parallel").integer(r.context_parallel);
+    out.key("expert_parallel").integer(r.expert_parallel);
+    out.key("data_parallel").text(word(r.data_parallel));
+    out.key("data_parallel_size").integer(r.data_parallel_size);
+    out.key("recomputation").text(word(r.recomputation));
+    out.key("micro_batch_size").integer(r.micro_batch_size);
+    out.key("gradient_accumulation_steps").integer(r.gradient_accumulation_steps);
+    write_after(config, layout.config, layout.after, out);
+    out.close_object();
+  }
+  out.close_array();
   out.close_object();
   return out.take();
 }

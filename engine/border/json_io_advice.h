@@ -4,11 +4,13 @@
 #include <string>
 
 #include "engine/advice/advice.h"
+#include "engine/advice/plan.h"
 #include "engine/border/json_writer.h"
 
 namespace trainmem {
 
 std::string write_advice(const Config& config, const Advice& advice);
+std::string write_plan(const Config& config, std::int64_t num_gpus, const Plan& plan);
 
 void write_outcome(const Outcome& outcome, JsonWriter& out);
 

@@ -1,6 +1,7 @@
 #include "engine/command/arguments.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "engine/border/issue_text.h"
 #include "engine/config/fields.h"
@@ -8,7 +9,13 @@
 namespace trainmem {
 namespace {
 
-constexpr const char* commands[] = {"estimate", "link", "import", "export", "presets", "validate-presets"};
+constexpr const char* commands[] = {"estimate", "plan", "link", "import", "export", "presets", "validate-presets"};
+
+/// Digits alone, at most seven of them; 0: something else.
+int whole_number(const std::string& text) {
+  if (text.empty() || text.size() > 7 || text.find_first_not_of("0123456789") != std::string::npos) return 0;
+  return std::atoi(text.c_str());
+}
 
 /// "recipe.tensor_parallel", "/recipe/tensor_parallel", "tensor_parallel" and "tp" are all the link's "tp".
 std::string link_key(std::string name) {
@@ -31,6 +38,12 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
     const std::string& word = words[i];
     if (word == "--json") {
       out.json = true;
+    } else if (word == "--advice") {
+      out.advice = true;
+    } else if (word == "--num-gpus") {
+      const std::string value = i + 1 < words.size() ? words[++i] : "";
+      out.num_gpus = whole_number(value);
+      if (out.num_gpus == 0) problem("--num-gpus needs a whole number, not " + in_quotes(value) + ".");
     } else if (word == "--help" || word == "-h") {
       out.help = true;
     } else if (word == "--version") {
@@ -69,6 +82,7 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   } else if (std::find(std::begin(commands), std::end(commands), out.command) == std::end(commands)) {
     problem("There is no command " + in_quotes(out.command) + ".");
   }
+  if (out.command == "plan" && out.num_gpus == 0 && out.issues.empty()) problem("plan needs --num-gpus.");
   if (out.words.size() > 1) problem("There is more than one file or link.");
   return out;
 }

@@ -13,6 +13,8 @@ struct Arguments {
   std::string command;
   std::vector<std::string> words;  ///< what stands after the command, without options
   bool json = false;
+  bool advice = false;
+  int num_gpus = 0;  ///< of a plan; 0: not given
   bool help = false;
   bool version = false;
   std::vector<std::pair<std::string, std::string>> parts;  ///< of --model, --gpu, --recipe, --set: link keys and values

@@ -7,6 +7,7 @@
 #include "engine/border/border.h"
 #include "engine/border/json_io.h"
 #include "engine/border/link.h"
+#include "engine/command/advice_table.h"
 #include "engine/command/arguments.h"
 #include "engine/command/bring.h"
 #include "engine/command/files.h"
@@ -22,6 +23,9 @@ constexpr const char* help =
     "\n"
     "  trainmem estimate [FILE|LINK|-] [--json]       memory of one training step\n"
     "  trainmem estimate --model ID [--gpu ID] [--recipe ID] [--set FIELD=VALUE]... [--json]\n"
+    "  trainmem estimate ... --advice                 and what each change alone would save\n"
+    "  trainmem plan [FILE|LINK|-] --num-gpus N [--json]\n"
+    "                                                 layouts of N GPUs that fit, best first\n"
     "  trainmem link [FILE|LINK|-] [--json]           the link of a configuration; --json: the configuration of a "
     "link\n"
     "  trainmem import [FILE|-] [--json]              what a file of another program says, and its link\n"
@@ -35,7 +39,7 @@ constexpr const char* help =
     "say. - or nothing reads standard input.\n"
     "FIELD is a path such as recipe.tensor_parallel or the link's key, tp. presets/README.md lists all fields.\n"
     "\n"
-    "Exit status: 0 fits, 1 does not fit, 2 the input is wrong.\n";
+    "Exit status: 0 fits, 1 does not fit (plan: no layout does), 2 the input is wrong.\n";
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
@@ -51,10 +55,29 @@ int run_estimate(const Arguments& arguments) {
     return report(input.issues);
   }
   const Answer answer = answer_request(input.text);
+  if (arguments.json) print((arguments.advice ? advice(input.text) : write_answer(answer)) + "\n");
+  if (!answer.issues.empty()) return report(answer.issues);
+  const Verdict& verdict = answer.result.verdict;
+  if (!arguments.json) {
+    print(result_table(answer.config, answer.result));
+    print("\n" + diagnosis_lines(diagnose(answer.config, answer.result)));
+    const bool needed = verdict.fit == Fit::does_not_fit || verdict.fit == Fit::tight;
+    if (arguments.advice || needed) print("\n" + advice_table(advise(answer.config, answer.result), verdict));
+  }
+  return verdict.fit == Fit::does_not_fit ? 1 : 0;
+}
+
+int run_plan(const Arguments& arguments) {
+  const Input input = read_input(arguments);
+  if (!input.issues.empty()) {
+    if (arguments.json) print(write_refusal(input.issues) + "\n");
+    return report(input.issues);
+  }
+  const PlanAnswer answer = plan_request(input.text, arguments.num_gpus);
   if (arguments.json) print(write_answer(answer) + "\n");
   if (!answer.issues.empty()) return report(answer.issues);
-  if (!arguments.json) print(result_table(answer.config, answer.result));
-  return answer.result.verdict.fit == Fit::does_not_fit ? 1 : 0;
+  if (!arguments.json) print(plan_table(answer.plan, arguments.num_gpus));
+  return answer.plan.layouts.empty() ? 1 : 0;
 }
 
 int run_link(const Arguments& arguments) {
@@ -133,6 +156,7 @@ int run(const std::vector<std::string>& words) {
     return 0;
   }
   if (arguments.command == "estimate") return run_estimate(arguments);
+  if (arguments.command == "plan") return run_plan(arguments);
   if (arguments.command == "link") return run_link(arguments);
   if (arguments.command == "import") return run_import(arguments);
   if (arguments.command == "export") return run_export(arguments);

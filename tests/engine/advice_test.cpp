@@ -1,0 +1,170 @@
+// Advice: its numbers are those of the changed configuration, its order is the promised one, and published
+// statements about single changes come out.
+#include "engine/advice/advice.h"
+
+#include <string>
+
+#include "engine/border/answer.h"
+#include "engine/border/link.h"
+#include "engine/config/validate.h"
+#include "engine/estimate.h"
+#include "tests/catch.h"
+#include "tests/random_config.h"
+
+using namespace trainmem;
+
+namespace {
+
+constexpr double gigabyte = 1e9;
+
+struct Advised {
+  Config config;
+  Result result;
+  Advice advice;
+
+  const Suggestion* find(const std::string& id) const {
+    for (const Suggestion& one : advice.suggestions) {
+      if (one.change->id == id) return &one;
+    }
+    return nullptr;
+  }
+};
+
+Advised advised(const std::string& request) {
+  const Answer answer = answer_request(request);
+  REQUIRE(answer.issues.empty());
+  return {answer.config, answer.result, advise(answer.config, answer.result)};
+}
+
+Bytes part(const ComponentBytes& components, Component which) { return components[static_cast<std::size_t>(which)]; }
+
+Bytes model_states(const ComponentBytes& c) {
+  return part(c, Component::weights) + part(c, Component::master_weights) + part(c, Component::gradients) +
+         part(c, Component::optimizer_states);
+}
+
+void check_against_fresh_estimate(const Config& config, const Outcome& after) {
+  const Answer fresh = answer_request(format_link(config));
+  REQUIRE(fresh.issues.empty());
+  CHECK(after.allocated == fresh.result.allocated);
+  CHECK(after.components == fresh.result.components);
+  CHECK(after.device.expected == fresh.result.device.expected);
+  CHECK(after.device.high == fresh.result.device.high);
+  CHECK(after.verdict.fit == fresh.result.verdict.fit);
+  CHECK(after.num_gpus == fresh.result.num_gpus);
+}
+
+void check(const Config& config, const Result& result, const Advice& advice) {
+  REQUIRE(advice.diagnoses.size() == 3);
+  const Suggestion* last = nullptr;
+  for (const Suggestion& one : advice.suggestions) {
+    INFO(one.change->id);
+    check_against_fresh_estimate(one.config, one.after);
+    CHECK(one.saved == result.device.expected - one.after.device.expected);
+    CHECK(one.saved > 0);
+    if (last != nullptr) {
+      CHECK(last->change->cost <= one.change->cost);
+      if (last->change->cost == one.change->cost) CHECK(last->saved >= one.saved);
+    }
+    last = &one;
+  }
+  const bool needed = result.verdict.fit == Fit::does_not_fit || result.verdict.fit == Fit::tight;
+  if (!needed) CHECK(advice.remedy.changes.empty());
+  if (advice.remedy.changes.empty()) return;
+  CHECK(advice.remedy.changes.size() <= 2);
+  CHECK(advice.remedy.after.verdict.fit == Fit::fits);
+  check_against_fresh_estimate(advice.remedy.config, advice.remedy.after);
+  CHECK(validate(config).empty());
+}
+
+}  // namespace
+
+TEST_CASE("advice: every change's numbers are those of a fresh estimate of the changed configuration") {
+  for (const char* request :
+       {"model=llama2-7b&gpu=h100-sxm", "model=llama2-7b&gpu=h100-sxm&mbs=8&attn=eager&dp=8",
+        "model=gpt2&gpu=rtx-4090&mbs=32&seq=1024", "model=gpt3-175b&gpu=a100-80gb-sxm&recipe=megatron-gpt3-175b",
+        "model=llama3.1-8b&gpu=h100-sxm&recipe=fsdp-8-gpus"}) {
+    INFO(request);
+    const Advised a = advised(request);
+    CHECK(!a.advice.suggestions.empty());
+    check(a.config, a.result, a.advice);
+  }
+}
+
+TEST_CASE("advice: random configurations are advised without surprises") {
+  Random random(5);
+  for (int i = 0; i < 12; ++i) {
+    const Config config = random_valid_config(random);
+    INFO(format_link(config));
+    const Result result = estimate(config);
+    check(config, result, advise(config, result));
+  }
+}
+
+TEST_CASE("advice: what does not fit gets the cheapest change that fits, or two") {
+  const Advised one = advised("model=llama2-7b&gpu=a100-80gb-sxm&precision=bf16&mbs=8&seq=4096&opt_impl=fused");
+  REQUIRE(one.result.verdict.fit == Fit::does_not_fit);
+  REQUIRE(one.advice.remedy.changes.size() == 1);
+  CHECK(one.advice.remedy.changes[0]->cost == Cost::none);
+
+  const Advised two = advised("model=llama3.1-70b&gpu=h100-sxm&recipe=fsdp-8-gpus");
+  REQUIRE(two.result.verdict.fit == Fit::does_not_fit);
+  for (const Suggestion& single : two.advice.suggestions) CHECK(single.after.verdict.fit != Fit::fits);
+  CHECK(two.advice.remedy.changes.size() == 2);
+}
+
+// ZeRO, arXiv:1910.02054, figure 1: 7.5 billion parameters, 64 GPUs, mixed precision Adam: 31.4 GB of model states with
+// the optimizer states divided, 1.9 GB with gradients and parameters divided too.
+TEST_CASE("advice: dividing states over 64 GPUs leaves what the ZeRO paper says") {
+  const std::string model =
+      R"({"model":{"model_type":"gpt2","vocab_size":50257,"hidden_size":4096,"num_hidden_layers":36,)"
+      R"("num_attention_heads":32,"intermediate_size":16384,"max_position_embeddings":1024,"positions":"learned",)"
+      R"("norm":"layernorm","norm_bias":true,"hidden_act":"gelu_new","gated_mlp":false,"attention_bias":true,)"
+      R"("attention_output_bias":true,"mlp_bias":true,"tie_word_embeddings":true},"gpu":"a100-80gb-sxm",)"
+      R"("recipe":{"framework":"deepspeed","precision":"fp16_mixed","sequence_length":1024,"data_parallel_size":64,)"
+      R"("recomputation":"full","data_parallel":")";
+  const Advised a = advised(model + "zero1\"}}");
+  const double billions = static_cast<double>(a.result.parameters) / gigabyte;
+  CHECK(billions == Approx(7.5).epsilon(0.01));
+  CHECK(static_cast<double>(model_states(a.result.components)) / gigabyte == Approx(31.4).epsilon(0.02));
+  REQUIRE(a.find("zero3") != nullptr);
+  // DeepSpeed also makes an fp32 copy of the gradient's share while it steps, which the paper leaves out.
+  const auto divided = static_cast<double>(model_states(a.find("zero3")->after.components)) / gigabyte;
+  CHECK(divided >= Approx(1.9).epsilon(0.02));
+  CHECK(divided <= Approx(1.9 + 4 * 7.5 / 64).epsilon(0.05));
+}
+
+// Korthikanti et al., arXiv:2205.05198, section 5: recomputing the attention core saves 70 % of the activations of
+// GPT-3 and 65 % of those of MT-NLG.
+TEST_CASE("advice: recomputing core attention saves the published share of activations") {
+  struct Published {
+    const char* model;
+    double share;
+  };
+  for (const Published& published : {Published{"gpt3-175b", 0.70}, Published{"megatron-530b", 0.65}}) {
+    INFO(published.model);
+    const Advised a = advised("model=" + std::string(published.model) +
+                              "&gpu=a100-80gb-sxm&fw=megatron&attn=eager&seq=2048&tp=8&sp=1&pp=" +
+                              (published.share > 0.68 ? "8" : "35") + "&ga=64&attn_drop=0.1&drop=0.1");
+    const Suggestion* one = a.find("recompute_attention");
+    REQUIRE(one != nullptr);
+    const auto before = static_cast<double>(part(a.result.components, Component::activations));
+    const auto after = static_cast<double>(part(one->after.components, Component::activations));
+    CHECK(1 - after / before == Approx(published.share).margin(0.02));
+  }
+}
+
+TEST_CASE("advice: the three questions are answered with the bytes of the peak") {
+  const Advised many = advised("model=llama2-7b&gpu=h100-sxm&mbs=8&attn=eager");
+  CHECK(many.advice.diagnoses[0].yes);
+  CHECK(many.advice.diagnoses[0].bytes == part(many.result.components, Component::activations) +
+                                              part(many.result.components, Component::logits_and_loss));
+  CHECK(many.advice.diagnoses[0].sentence.find("Yes: activations and logits are ") == 0);
+  CHECK(!many.advice.diagnoses[1].yes);
+
+  const Advised states = advised("model=llama2-7b&gpu=h100-sxm&dp=8");
+  CHECK(states.advice.diagnoses[1].yes);
+  CHECK(states.advice.diagnoses[2].yes);  // ddp: eight copies
+  CHECK(!advised("model=llama2-7b&gpu=h100-sxm").advice.diagnoses[2].yes);
+  CHECK(!advised("model=llama3.1-8b&gpu=h100-sxm&recipe=fsdp-8-gpus").advice.diagnoses[2].yes);
+}
