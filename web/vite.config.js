@@ -67,6 +67,7 @@ export default defineConfig({
       '@calculator': at('source'),
     },
   },
+  worker: { format: 'es', rolldownOptions: { output: { entryFileNames: 'assets/[name]-[hash].js' } } },
   build: {
     outDir: process.env.TRAINMEM_SITE ?? at('../build/site'),
     emptyOutDir: true,
@@ -91,6 +92,12 @@ export default defineConfig({
         entryFileNames: '[name].js',
         chunkFileNames: chunk => (chunk.name === 'trainmem-calculator' ? '[name].js' : 'assets/[name]-[hash].js'),
         assetFileNames: 'assets/[name]-[hash][extname]',
+        // What the first visit needs is one file, also where parts that are fetched later need it too.
+        codeSplitting: {
+          groups: [
+            { name: 'trainmem-calculator', test: /(source\/(?!share|explore|embed\.ts)|node_modules|trainmem\.js)/ },
+          ],
+        },
       },
     },
   },

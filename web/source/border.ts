@@ -239,6 +239,10 @@ export interface Engine {
   readSettings(text: string): Imported;
   writeSettings(link: string): { ok: true; settings: LaunchSettings[] } | BadAnswer;
   readMeasurement(json: string): MeasurementAnswer | BadAnswer;
+  /** A question that costs many estimates, as text; explore/asker.ts asks it beside the page. */
+  ask(name: 'advice' | 'plan' | 'sweep', ...words: (string | number)[]): string;
+  /** For an engine in a worker. */
+  readonly module: WebAssembly.Module;
   presets: Presets;
   version: string;
 }

@@ -16,6 +16,8 @@ import type {
   MeasurementAnswer,
   Presets,
 } from './border.js';
+import type { Answer, BadAnswer, Config, Engine, Imported, LaunchSettings, LinkAnswer, Presets } from './border.js';
+import type { QuestionName } from './explore/answers.js';
 
 async function compile(): Promise<WebAssembly.Module> {
   const response = await fetch(address, { credentials: 'same-origin' });
@@ -53,7 +55,7 @@ class Border implements Engine {
   private recovering: Promise<void> | undefined;
 
   constructor(
-    private readonly module: WebAssembly.Module,
+    readonly module: WebAssembly.Module,
     private instance: Trainmem,
   ) {
     this.presets = JSON.parse(instance.presets());
@@ -82,6 +84,8 @@ class Border implements Engine {
 
   readMeasurement(json: string): MeasurementAnswer | BadAnswer {
     return this.call(engine => engine.read_measurement(json));
+  ask(name: QuestionName, ...words: (string | number)[]): string {
+    return (this.instance[name] as (...all: (string | number)[]) => string)(...words);
   }
 
   private call<T>(ask: (engine: Trainmem) => string): T {

@@ -152,11 +152,11 @@ export class Calculator {
     this.changed('opened');
   }
 
-  use(config: Config): void {
+  use(config: Config, change: Change = 'opened'): void {
     this.state.config = config;
     this.state.drafts.clear();
     this.compute();
-    this.changed('opened');
+    this.changed(change);
   }
 
   /** A configuration from elsewhere, as one choice: Back returns to what was there. */

@@ -8,6 +8,7 @@
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { configOf } from './attribute.js';
 import { copyText } from './clipboard.js';
+import { Companion } from './companion.js';
 import { engine } from './engine.js';
 import type { Units } from './format.js';
 import { keepForOffline, Sharing } from './share/later.js';
@@ -19,10 +20,11 @@ import { isDark, restorePageTheme, setPageTheme } from './theme.js';
 import { Address, joinLink, splitLink } from './url.js';
 import { barStyles } from './views/bar.js';
 import { compactControls, controlStyles, controls } from './views/controls.js';
+import { goTo } from './views/go_to.js';
 import { headline, headlineStyles, headlineText, slimLine } from './views/headline.js';
 import { ladder, ladderStyles } from './views/ladder.js';
 import { failureNotice, issueSummary, linkNotice, noticeStyles } from './views/notices.js';
-import { fieldStyles, idOf } from './views/number_field.js';
+import { fieldStyles } from './views/number_field.js';
 import { pickerStyles, pickers } from './views/pickers.js';
 import { rowStyles, rows } from './views/rows.js';
 import { stageStyles, stages } from './views/stages.js';
@@ -71,6 +73,7 @@ export class TrainmemCalculator extends LitElement implements View {
     change => this.changed(change),
     work => requestAnimationFrame(() => setTimeout(work)),
   );
+  readonly companion = new Companion(this);
   hot = '';
   cursor: number | undefined;
   picker: PickerState | undefined;
@@ -183,7 +186,10 @@ export class TrainmemCalculator extends LitElement implements View {
 
   private changed(change: Change): void {
     this.requestUpdate();
-    if (change !== 'view') this.cursor = undefined;
+    if (change !== 'view') {
+      this.cursor = undefined;
+      this.companion.note();
+    }
     const { good, issues, link, units, engine: loaded } = this.calculator.state;
     if (this.address && loaded && link) {
       const fragment = joinLink(link, { units });
@@ -260,31 +266,8 @@ export class TrainmemCalculator extends LitElement implements View {
     }, 1600);
   };
 
-  /** A field (/recipe/...), a component's rows (#rows/weights) or a section (#ladder). */
   goTo(target: string): void {
-    const smooth = matchMedia('(prefers-reduced-motion: no-preference)').matches ? 'smooth' : 'instant';
-    if (target.startsWith('#rows/')) {
-      const opener = this.renderRoot.querySelector<HTMLElement>(`[id='${target.slice(1)}'] .opener`);
-      if (opener?.getAttribute('aria-expanded') === 'false') this.toggle(target.slice(1));
-      opener?.focus({ preventScroll: true });
-      opener?.scrollIntoView({ behavior: smooth, block: 'center' });
-      return;
-    }
-    if (target.startsWith('#')) {
-      this.renderRoot.querySelector(target)?.scrollIntoView({ behavior: smooth, block: 'center' });
-      return;
-    }
-    const focus = () => {
-      const field = this.renderRoot.querySelector<HTMLElement>(`[id='${idOf(target)}']`);
-      for (let at = field?.closest('details'); at; at = at.parentElement?.closest('details')) at.open = true;
-      field?.focus({ preventScroll: true });
-      field?.scrollIntoView({ behavior: smooth, block: 'center' });
-      return field;
-    };
-    if (focus()) return;
-    this.fieldQuery = '';
-    this.toggle('more', true);
-    this.updateComplete.then(focus);
+    goTo(this, target);
   }
 
   private switchTheme = (): void => {
@@ -351,6 +334,9 @@ export class TrainmemCalculator extends LitElement implements View {
             ? html`<div class="column">
                 ${timeline(this, result)} ${stages(this, result)} ${ladder(this, result)} ${rows(this, result)}
                 ${textbook(this, result)} ${this.speed.render(result)}
+                ${timeline(this, result)} ${stages(this, result)} ${ladder(this, result)} ${this.companion.render()}
+                ${rows(this, result)}
+                ${textbook(this, result)}
               </div>`
             : nothing
         }

@@ -50,6 +50,25 @@ function place({ peak_phase, peak_where }: Result): string {
     .join(', ');
 }
 
+/** "Does not fit" says what would. Its place is kept while the engine still looks for it. */
+function remedyLine(view: View, { fit }: Verdict) {
+  if ((fit !== 'does_not_fit' && fit !== 'tight') || view.view !== 'full' || view.readonly) return nothing;
+  const { remedy } = view.companion;
+  const { units } = view.calculator.state;
+  if (!remedy)
+    return html`<p class="remedy muted">
+      ${remedy === null ? 'Neither one change nor two together make it fit: more GPUs may, see the plan below.' : 'Looking for what would make it fit \u2026'}
+    </p>`;
+  const words = remedy.changes.map(({ title }) => title).join(' + ');
+  const gpus = remedy.after.num_gpus > 1 ? ` on each of ${plural(remedy.after.num_gpus, 'GPU')}` : '';
+  return html`<p class="remedy">
+    <span>What would make it fit: <strong>${words}</strong>, then ${gigabytes(remedy.after.device.expected, units)}${gpus}.</span>
+    <button type="button" class="button" aria-label="Apply: ${words}" @click=${() => view.companion.apply(remedy.config)}>
+      Apply
+    </button>
+  </p>`;
+}
+
 export function headline(view: View, good: GoodAnswer, withLegend: boolean, tools: TemplateResult) {
   const { units } = view.calculator.state;
   const { stale } = view.calculator;
@@ -76,7 +95,7 @@ export function headline(view: View, good: GoodAnswer, withLegend: boolean, tool
       </p>
       ${tools}
       </div>
-      ${bar(view, result)} ${withLegend ? legend(view, result) : nothing}
+      ${remedyLine(view, verdict)} ${bar(view, result)} ${withLegend ? legend(view, result) : nothing}
     </div>
   </section>`;
 }
@@ -181,6 +200,15 @@ export const headlineStyles = css`
     flex: 1 1 380px;
     max-inline-size: 78ch;
     text-wrap: pretty;
+  }
+  .remedy {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 6px 14px;
+    min-block-size: 34px;
+    margin-block: -8px 18px;
+    font-size: 14px;
   }
   .slimholder {
     position: sticky;

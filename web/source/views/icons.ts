@@ -26,6 +26,8 @@ export const icons = {
   warning: () => icon(svg`<path d="M8 2.2 14.4 13.4H1.6ZM8 6.4v3.2M8 11.5v.1"/>`),
   chevron: () => icon(svg`<path d="m4 6 4 4 4-4"/>`),
   reset: () => icon(svg`<path d="M3 3v3.4h3.4M3.3 6.2A5.2 5.2 0 1 1 2.9 9.5"/>`),
+  undo: () => icon(svg`<path d="M5.5 3 2.5 6l3 3M2.8 6h6.4a3.6 3.6 0 0 1 0 7.2H6"/>`),
+  redo: () => icon(svg`<path d="m10.5 3 3 3-3 3M13.2 6H6.8a3.6 3.6 0 0 0 0 7.2H10"/>`),
   search: () => icon(svg`<circle cx="7" cy="7" r="4.3"/><path d="m10.3 10.3 3 3"/>`),
   sun: () =>
     icon(

@@ -42,6 +42,17 @@ export function toolbar(view: View, { home, dark, switchTheme, bring, take }: To
     }
     ${bring ? html`<button type="button" class="button" @click=${bring}>${icons.into()}<span>Import</span></button>` : nothing}
     ${take ? html`<button type="button" class="button" @click=${take}>${icons.out()}<span>Export</span></button>` : nothing}
+    ${
+      view.readonly
+        ? nothing
+        : html`<span class="steps">
+            <button type="button" class="button icononly" aria-label="Undo" title="Undo (Ctrl+Z)" ?disabled=${!view.companion.canUndo} @click=${() => view.companion.move(-1)}>
+              ${icons.undo()}</button
+            ><button type="button" class="button icononly" aria-label="Redo" title="Redo (Ctrl+Shift+Z)" ?disabled=${!view.companion.canRedo} @click=${() => view.companion.move(1)}>
+              ${icons.redo()}
+            </button>
+          </span>`
+    }
     <button type="button" class="button copy" @click=${view.copyLink}>
       ${view.copied ? icons.check() : icons.link()}<span>${view.copied ? 'Copied' : 'Copy link'}</span>
     </button>
@@ -95,6 +106,15 @@ export const toolbarStyles = css`
   }
   .units input:focus-visible + span {
     outline: 2px solid var(--accent);
+  }
+  .steps {
+    display: flex;
+    gap: 4px;
+  }
+  .button:disabled {
+    color: var(--outline);
+    border-color: var(--hairline);
+    cursor: default;
   }
   .icononly {
     inline-size: 34px;

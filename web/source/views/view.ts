@@ -1,6 +1,7 @@
 // What every view receives: the state, the actions, and the few things that belong to one element on one page.
 
 import type { Preset, SectionName } from '../border.js';
+import type { Companion } from '../companion.js';
 import type { Calculator } from '../state.js';
 
 /** The list of a picker while it is open. */
@@ -13,7 +14,9 @@ export interface PickerState {
 
 export interface View {
   calculator: Calculator;
+  readonly companion: Companion;
   readonly: boolean;
+  view: 'full' | 'compact' | 'bar';
   /** Component under the pointer, or '' */
   hot: string;
   point(name: string): void;

@@ -1,0 +1,149 @@
+// What to change: three questions about the peak, and every change that saves memory, each one click.
+
+import { css, html, nothing } from 'lit';
+import { gigabytes, percent, plural } from '../format.js';
+import type { Advice, Cost, Diagnosis, Suggestion } from './answers.js';
+import { fitBadge, marginWords, settingWords } from './go_and_say.js';
+import type { Explorer } from './panel.js';
+
+const headings: Record<Cost, string> = {
+  none: 'Costs nothing, or is faster',
+  speed: 'Costs some speed',
+  numbers: 'Other rounding, or another optimizer',
+  adapters: 'Trains adapters in place of the model',
+  gpus: 'Takes more GPUs, or puts them to another use',
+};
+
+function question({ units }: Explorer, { question: asked, yes, bytes, of, sentence }: Diagnosis) {
+  // The engine's sentence speaks of GiB; its second half says more than the share at the peak.
+  const rest =
+    units === 'GiB'
+      ? sentence.replace(/^(Yes|No): /, '')
+      : `${gigabytes(bytes, units)} of ${gigabytes(of, units)} (${percent(bytes, of)}) at the peak.`;
+  return html`<li>
+    <p><strong>${asked}</strong> <span class="yesno ${yes ? 'yes' : ''}">${yes ? 'Yes' : 'No'}</span></p>
+    <p class="muted">${rest[0]?.toUpperCase()}${rest.slice(1)}</p>
+  </li>`;
+}
+
+function suggestion(explorer: Explorer, one: Suggestion) {
+  const { units, fields, good } = explorer;
+  const { after } = one;
+  const more = after.num_gpus === good.result.num_gpus ? '' : `, on ${plural(after.num_gpus, 'GPU')}`;
+  return html`<li class="suggestion">
+    <div class="what">
+      <p><strong>${one.title}</strong></p>
+      <p>${one.meaning} <span class="muted">${one.cost_words}${one.source ? html` <cite>${one.source}</cite>` : nothing}</span></p>
+      <p class="sets muted">${one.sets.map(set => settingWords(fields, set)).join(', ')}</p>
+    </div>
+    <p class="saves">
+      <strong class="figure">−${gigabytes(one.saved, units)}</strong>
+      <span class="muted">then ${gigabytes(after.device.expected, units)}${more}</span>
+      <span title=${marginWords(after.verdict, units)}>${fitBadge(after.verdict)}</span>
+    </p>
+    ${
+      explorer.readonly
+        ? nothing
+        : html`<button type="button" class="button" aria-label="Apply: ${one.title}" @click=${() => explorer.apply(one.config, one.title)}>
+            Apply
+          </button>`
+    }
+  </li>`;
+}
+
+export function advicePanel(explorer: Explorer, advice: Advice | undefined, stale: boolean) {
+  const costs = [...new Set(advice?.suggestions.map(({ cost }) => cost))];
+  return html`<section class="panel" id="advice" aria-label="What to change" aria-busy=${stale || !advice}>
+    <h3>What to change</h3>
+    <p class="lead">
+      Three questions about the peak, then every single change that saves memory, each tried by the engine on this very
+      configuration. Cheap ones come first.
+    </p>
+    ${
+      advice
+        ? html`<div class=${stale ? 'old' : ''}>
+            <ul class="questions">${advice.diagnoses.map(one => question(explorer, one))}</ul>
+            ${costs.map(
+              cost => html`<h4>${headings[cost]}</h4>
+                <ul class="suggestions">
+                  ${advice.suggestions.filter(one => one.cost === cost).map(one => suggestion(explorer, one))}
+                </ul>`,
+            )}
+            ${costs.length === 0 ? html`<p class="muted">No single change saves memory here.</p>` : nothing}
+          </div>`
+        : html`<p class="muted">Trying every change …</p>`
+    }
+  </section>`;
+}
+
+export const adviceStyles = css`
+  .questions {
+    display: grid;
+    grid-template-columns: repeat(auto-fit, minmax(min(240px, 100%), 1fr));
+    gap: 14px 24px;
+    font-size: 13.5px;
+    line-height: 1.45;
+  }
+  .yesno {
+    padding: 0 7px;
+    border: 1px solid var(--outline);
+    border-radius: 99px;
+    font-size: 12px;
+    font-weight: 640;
+  }
+  .yesno.yes {
+    border-color: var(--warn);
+    color: var(--warn);
+  }
+  h4 {
+    margin-block: 18px 2px;
+    color: var(--muted);
+    font-size: 13px;
+    font-weight: 620;
+  }
+  .suggestion {
+    display: grid;
+    grid-template-columns: minmax(0, 1fr) 15ch auto;
+    gap: 4px 16px;
+    align-items: center;
+    padding-block: 9px;
+    border-block-end: 1px solid var(--hairline);
+    font-size: 13.5px;
+    line-height: 1.42;
+  }
+  .what {
+    text-wrap: pretty;
+  }
+  .what strong {
+    font-size: 14px;
+  }
+  .what cite {
+    font-style: normal;
+  }
+  .sets {
+    font-size: 12.5px;
+  }
+  .saves {
+    display: grid;
+    justify-items: end;
+    text-align: end;
+  }
+  .saves .figure {
+    font-size: 15px;
+  }
+  .saves .muted {
+    font-size: 12.5px;
+  }
+  @container (max-width: 560px) {
+    .suggestion {
+      grid-template-columns: minmax(0, 1fr) auto;
+    }
+    .what {
+      grid-column: 1 / -1;
+    }
+    .saves {
+      justify-items: start;
+      text-align: start;
+    }
+  }
+`;

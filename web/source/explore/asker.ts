@@ -1,0 +1,112 @@
+// Asks the engine what costs many estimates, without holding up the page.
+//
+// Questions go to a worker. Each belongs to a slot, and of a slot only the newest counts: an older one that still
+// waits is dropped, one that is being answered answers nobody. Where no worker can be had, as in a page of another
+// origin, the engine of the page answers between two frames.
+
+import type { Engine } from '../border.js';
+import type { AnswerOf, QuestionName } from './answers.js';
+import type { Question } from './worker.js';
+import address from './worker.js?worker&url';
+
+interface Job extends Question {
+  slot: string;
+  settle(text: string | undefined): void;
+}
+
+interface TrustedTypes {
+  createPolicy(
+    name: string,
+    rules: { createScriptURL(text: string): string },
+  ): { createScriptURL(text: string): string };
+}
+
+let policy: ReturnType<TrustedTypes['createPolicy']> | undefined;
+
+/** The worker's own address, and no other, as the content policy wants it. */
+function workerAddress(): string {
+  const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
+  policy ??= types?.createPolicy('trainmem', { createScriptURL: text => text });
+  const url = new URL(address, import.meta.url).href;
+  return policy ? policy.createScriptURL(url) : url;
+}
+
+export class Asker {
+  private readonly waiting = new Map<string, Job>();
+  private running: Job | undefined;
+  private worker: Worker | undefined;
+  private count = 0;
+
+  constructor(private readonly engine: Engine) {
+    try {
+      this.worker = new Worker(workerAddress(), { type: 'module' });
+      this.worker.addEventListener('message', ({ data }) => this.finish(data.id, data.text));
+      this.worker.addEventListener('error', this.withoutWorker);
+      this.worker.postMessage(engine.module);
+    } catch {
+      this.worker = undefined;
+    }
+  }
+
+  close(): void {
+    this.worker?.terminate();
+    for (const job of this.waiting.values()) job.settle(undefined);
+    this.waiting.clear();
+    this.running?.settle(undefined);
+    this.running = undefined;
+  }
+
+  /** Nothing comes back if a newer question of the slot has been asked meanwhile, or the engine failed. */
+  ask<Name extends QuestionName>(
+    slot: string,
+    name: Name,
+    ...words: (string | number)[]
+  ): Promise<AnswerOf[Name] | undefined> {
+    this.forget(slot);
+    return new Promise(resolve => {
+      const settle = (text: string | undefined) => resolve(text ? JSON.parse(text) : undefined);
+      this.waiting.set(slot, { id: ++this.count, name, words, slot, settle });
+      this.next();
+    });
+  }
+
+  /** The slot's question no longer matters. */
+  forget(slot: string): void {
+    this.waiting.get(slot)?.settle(undefined);
+    this.waiting.delete(slot);
+    if (this.running?.slot === slot) this.running.settle(undefined);
+  }
+
+  private next(): void {
+    if (this.running) return;
+    const [job] = this.waiting.values();
+    if (!job) return;
+    this.waiting.delete(job.slot);
+    this.running = job;
+    const { id, name, words } = job;
+    if (this.worker) this.worker.postMessage({ id, name, words });
+    else setTimeout(() => this.finish(id, this.answerHere(job)));
+  }
+
+  private answerHere({ name, words }: Job): string {
+    try {
+      return this.engine.ask(name, ...words);
+    } catch {
+      return '';
+    }
+  }
+
+  private finish(id: number, text: string): void {
+    if (this.running?.id !== id) return;
+    this.running.settle(text || undefined);
+    this.running = undefined;
+    this.next();
+  }
+
+  private withoutWorker = (): void => {
+    this.worker?.terminate();
+    this.worker = undefined;
+    const { running } = this;
+    if (running) setTimeout(() => this.finish(running.id, this.answerHere(running)));
+  };
+}

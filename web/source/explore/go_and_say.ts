@@ -1,0 +1,39 @@
+// Words that several panels share: what a change sets, and whether something fits.
+
+import { html } from 'lit';
+import type { Field, Scalar, Verdict } from '../border.js';
+import { fieldLabel, optionLabel } from '../fields.js';
+import { gigabytes, type Units } from '../format.js';
+import { formatNumber } from '../number_grammar.js';
+import { icons } from '../views/icons.js';
+import type { Setting } from './answers.js';
+
+function valueWords(field: Field | undefined, value: Scalar): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  if (typeof value === 'number') return formatNumber(value);
+  return field ? optionLabel(field, value) : value;
+}
+
+/** "Micro-batch size 8 → 1" */
+export function settingWords(fields: readonly Field[], { path, from, to }: Setting): string {
+  const field = fields.find(one => one.path === path);
+  const name = field ? fieldLabel(field) : path.slice(path.lastIndexOf('/') + 1);
+  return `${name} ${valueWords(field, from)} \u2192 ${valueWords(field, to)}`;
+}
+
+const fitWords: Record<Verdict['fit'], string> = {
+  fits: 'fits',
+  tight: 'tight',
+  does_not_fit: 'does not fit',
+  unknown: '',
+};
+
+/** A small badge: an icon and a word, never colour alone. */
+export function fitBadge({ fit }: Verdict) {
+  const icon = fit === 'fits' ? icons.check() : fit === 'does_not_fit' ? icons.cross() : icons.warning();
+  return html`<span class="fit ${fit}">${icon}${fitWords[fit]}</span>`;
+}
+
+export function marginWords({ margin }: Verdict, units: Units): string {
+  return `${gigabytes(Math.abs(margin), units)} ${margin < 0 ? 'missing' : 'to spare'}`;
+}

@@ -1,0 +1,42 @@
+// The engine a second time, in a worker: questions that cost many estimates, answered beside the page.
+//
+// The first message is the compiled module; each later one a question, {id, name, words}; answers are {id, text}.
+
+import createTrainmem, { type Trainmem } from '@engine';
+import type { QuestionName } from './answers.js';
+
+export interface Question {
+  id: number;
+  name: QuestionName;
+  words: (string | number)[];
+}
+
+let module: WebAssembly.Module;
+let instance: Promise<Trainmem> | undefined;
+
+function start(): Promise<Trainmem> {
+  return createTrainmem({
+    instantiateWasm(imports, done) {
+      WebAssembly.instantiate(module, imports).then(made => done(made, module));
+      return {};
+    },
+    print: () => {},
+    printErr: () => {},
+  });
+}
+
+async function answer({ id, name, words }: Question): Promise<void> {
+  try {
+    instance ??= start();
+    const ask = (await instance)[name] as (...all: (string | number)[]) => string;
+    postMessage({ id, text: ask(...words) });
+  } catch {
+    instance = undefined; // after a trap the instance cannot be trusted
+    postMessage({ id, text: '' });
+  }
+}
+
+addEventListener('message', ({ data }: MessageEvent<WebAssembly.Module | Question>) => {
+  if (data instanceof WebAssembly.Module) module = data;
+  else answer(data);
+});

@@ -1,0 +1,32 @@
+// Brings a place of the calculator into view and, where it can take it, into focus.
+
+import type { LitElement } from 'lit';
+import { idOf } from './number_field.js';
+import type { View } from './view.js';
+
+/** A field (/recipe/...), a component's rows (#rows/weights) or a section (#ladder). */
+export function goTo(view: View & LitElement, target: string): void {
+  const smooth = matchMedia('(prefers-reduced-motion: no-preference)').matches ? 'smooth' : 'instant';
+  if (target.startsWith('#rows/')) {
+    const opener = view.renderRoot.querySelector<HTMLElement>(`[id='${target.slice(1)}'] .opener`);
+    if (opener?.getAttribute('aria-expanded') === 'false') view.toggle(target.slice(1));
+    opener?.focus({ preventScroll: true });
+    opener?.scrollIntoView({ behavior: smooth, block: 'center' });
+    return;
+  }
+  if (target.startsWith('#')) {
+    view.renderRoot.querySelector(target)?.scrollIntoView({ behavior: smooth, block: 'center' });
+    return;
+  }
+  const focus = () => {
+    const field = view.renderRoot.querySelector<HTMLElement>(`[id='${idOf(target)}']`);
+    for (let at = field?.closest('details'); at; at = at.parentElement?.closest('details')) at.open = true;
+    field?.focus({ preventScroll: true });
+    field?.scrollIntoView({ behavior: smooth, block: 'center' });
+    return field;
+  };
+  if (focus()) return;
+  view.fieldQuery = '';
+  view.toggle('more', true);
+  view.updateComplete.then(focus);
+}
