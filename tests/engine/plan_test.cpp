@@ -99,5 +99,9 @@ TEST_CASE("plan and sweep: the border answers in JSON") {
   CHECK(sizes[0].find("after")->find("parameters")->integer == 124439808);
   CHECK(sizes[1].find("after")->find("parameters")->integer == 6738415616);
   CHECK(!sizes[2].find("ok")->boolean);
-  CHECK(!parse_json(sweep("model=gpt2&seq=1024", "/recipe/nothing", "1")).root.find("points")->children[0].find("ok")->boolean);
+  CHECK(!parse_json(sweep("model=gpt2&seq=1024", "/recipe/nothing", "1"))
+             .root.find("points")
+             ->children[0]
+             .find("ok")
+             ->boolean);
 }
