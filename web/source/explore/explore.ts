@@ -4,7 +4,7 @@
 // is dropped when an edit makes it old: an edit never waits for it.
 
 import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
-import type { Config, GoodAnswer } from '../border.js';
+import type { Config, GoodAnswer, Preset } from '../border.js';
 import type { Units } from '../format.js';
 import { base } from '../styles/base.js';
 import { tokens } from '../styles/tokens.js';
@@ -13,7 +13,12 @@ import type { View } from '../views/view.js';
 import { advicePanel, adviceStyles } from './advice_panel.js';
 import type { Advice } from './answers.js';
 import { Asker } from './asker.js';
+import { fitsPanel, fitsStyles } from './fits_panel.js';
 import type { Explorer } from './panel.js';
+import { type PlanState, planPanel, planStyles, readGpus } from './plan_panel.js';
+import { type Axis, axes, sweepPanel, valuesOf } from './sweep_panel.js';
+import { sweepStyles } from './sweep_styles.js';
+import { Sweeper } from './sweeper.js';
 
 /** Milliseconds without an edit before anything is asked. */
 const pause = 120;
@@ -25,6 +30,9 @@ class TrainmemExplore extends LitElement implements Explorer {
     base,
     barStyles,
     adviceStyles,
+    sweepStyles,
+    fitsStyles,
+    planStyles,
     css`
       :host {
         background: none;
@@ -79,6 +87,13 @@ class TrainmemExplore extends LitElement implements Explorer {
   private answered = '';
   private timer: ReturnType<typeof setTimeout> | undefined;
   private done = '';
+  private axis: Axis = axes[0]!;
+  private readonly sweep = new Sweeper('sweep', () => this.requestUpdate());
+  private readonly gpus = new Sweeper('gpus', () => this.requestUpdate());
+  private allGpus = false;
+  private plan: PlanState = { text: '8', message: '', busy: false, plan: undefined };
+  private readonly seen = new Set<string>();
+  private nearness: IntersectionObserver | undefined;
 
   get asker(): Asker {
     this.loaded ??= new Asker(this.view.calculator.state.engine!);
@@ -115,10 +130,73 @@ class TrainmemExplore extends LitElement implements Explorer {
     this.loaded?.close();
     this.loaded = undefined;
     this.asked = '';
+    this.sweep.forget();
+    this.gpus.forget();
+    this.nearness?.disconnect();
+    this.nearness = undefined;
   }
+
+  /** Panels far below ask for nothing until the reader comes near. */
+  protected override updated(): void {
+    if (this.nearness) return;
+    this.nearness = new IntersectionObserver(
+      entries => {
+        for (const { isIntersecting, target } of entries) {
+          if (isIntersecting) this.seen.add(target.id);
+          else this.seen.delete(target.id);
+        }
+        this.askSweeps();
+      },
+      { rootMargin: '300px' },
+    );
+    for (const id of ['sweeps', 'fitson']) this.nearness.observe(this.renderRoot.querySelector(`#${id}`)!);
+  }
+
+  private get present(): string {
+    const { calculator } = this.view;
+    return this.axis.path === '/model'
+      ? (calculator.state.config.model?.preset ?? '')
+      : String(calculator.value(this.axis.path) ?? '');
+  }
+
+  private askSweeps(): void {
+    const { link } = this.good;
+    if (this.answered === '' && this.asked !== '') return; // advice comes first
+    if (this.seen.has('sweeps')) this.sweep.show(this.asker, link, this.axis.path, valuesOf(this.axis, this.present));
+    if (this.seen.has('fitson'))
+      this.gpus.show(
+        this.asker,
+        link,
+        '/gpu',
+        this.presets('gpus').map(gpu => gpu.id),
+      );
+  }
+
+  private presets(kind: 'gpus' | 'models'): Preset[] {
+    return this.view.calculator.state.engine?.presets[kind] ?? [];
+  }
+
+  private choose = (axis: Axis): void => {
+    this.axis = axis;
+    this.requestUpdate();
+    this.askSweeps();
+  };
+
+  private findLayouts = async (text: string): Promise<void> => {
+    const read = readGpus(text);
+    this.plan = { ...this.plan, text, message: read.ok ? '' : read.message, busy: read.ok };
+    this.requestUpdate();
+    if (!read.ok) return;
+    const answer = await this.asker.ask('plan', 'plan', this.good.link, read.value);
+    if (!answer) return;
+    const message = answer.ok ? '' : (answer.issues[0]?.message ?? '');
+    this.plan = { text, message, busy: false, plan: answer.ok ? answer.plan : undefined };
+    this.requestUpdate();
+  };
 
   protected override willUpdate(properties: PropertyValues<this>): void {
     if (!properties.has('good') || this.good.link === this.asked) return;
+    this.plan = { ...this.plan, plan: undefined };
     this.asked = this.good.link;
     this.view.companion.remedy = undefined;
     clearTimeout(this.timer);
@@ -135,9 +213,18 @@ class TrainmemExplore extends LitElement implements Explorer {
     this.view.companion.remedy = answer.advice.remedy ?? null;
     this.requestUpdate();
     this.view.requestUpdate();
+    this.askSweeps();
+  };
+
+  private showAll = (all: boolean): void => {
+    this.allGpus = all;
+    this.requestUpdate();
   };
 
   protected override render() {
+    const { config } = this.view.calculator.state;
+    const names = new Map(this.presets('models').map(model => [model.id, model.name]));
+    const sweep = { axis: this.axis, present: this.present, points: this.sweep.points, names };
     return html`<div class="column">
       ${
         this.done
@@ -148,6 +235,9 @@ class TrainmemExplore extends LitElement implements Explorer {
           : nothing
       }
       ${advicePanel(this, this.advice, this.answered !== this.good.link)}
+      ${sweepPanel(this, config, sweep, this.choose)}
+      ${fitsPanel(this, config, this.gpus.points, this.presets('gpus'), this.allGpus, this.showAll)}
+      ${planPanel(this, this.plan, this.findLayouts)}
     </div>`;
   }
 }

@@ -1,0 +1,144 @@
+// Layouts of a number of GPUs that fit, best first. Asked for by a button.
+
+import { css, html, nothing } from 'lit';
+import { gigabytes, percent, plural, words } from '../format.js';
+import { formatNumber, parseNumber } from '../number_grammar.js';
+import type { Layout, Plan } from './answers.js';
+import { fitBadge, marginWords } from './go_and_say.js';
+import type { Explorer } from './panel.js';
+
+export interface PlanState {
+  text: string;
+  message: string;
+  busy: boolean;
+  plan: Plan | undefined;
+}
+
+const mostGpus = 65536;
+
+/** The number of GPUs that the text means, or why it means none. */
+export function readGpus(text: string) {
+  return parseNumber(text, { integer: true, minimum: 1, maximum: mostGpus, unit: 'GPUs' });
+}
+
+function division(layout: Layout): string {
+  const parts: [string, number][] = [
+    ['tensor', layout.tensor_parallel],
+    ['pipeline', layout.pipeline_parallel],
+    ['context', layout.context_parallel],
+    ['expert', layout.expert_parallel],
+    [layout.data_parallel.toUpperCase().replace('ZERO', 'ZeRO-'), layout.data_parallel_size],
+  ];
+  return (
+    parts
+      .filter(([, size]) => size > 1)
+      .map(([name, size]) => `${name} ${formatNumber(size)}`)
+      .join(' \u00d7 ') || 'one GPU'
+  );
+}
+
+export function planPanel(explorer: Explorer, state: PlanState, ask: (text: string) => void) {
+  const { units } = explorer;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    ask((event.target as HTMLFormElement).querySelector('input')!.value);
+  };
+  return html`<section class="panel" id="plan" aria-label="Plan">
+    <h3>Plan</h3>
+    <p class="lead">
+      Every division of a number of GPUs into tensor, pipeline, context, expert and data parallelism, with the
+      recomputation and micro-batch that suit it. First stand layouts that repeat little arithmetic and wait little, then
+      those that exchange less.
+    </p>
+    <form class="ask" @submit=${submit}>
+      <label for="plan-gpus">GPUs</label>
+      <span class="box ${state.message ? 'wrong' : ''}">
+        <input id="plan-gpus" type="text" inputmode="decimal" autocomplete="off" .value=${state.text} aria-invalid=${state.message ? 'true' : nothing} aria-describedby="plan-message" />
+      </span>
+      <button type="submit" class="button">${state.busy ? 'Searching …' : 'Find layouts'}</button>
+      <p id="plan-message" class="wrongword" role="status">${state.message}</p>
+    </form>
+    ${state.plan ? found(explorer, state.plan) : nothing}
+  </section>`;
+
+  function found({ readonly, good }: Explorer, plan: Plan) {
+    if (plan.layouts.length === 0)
+      return html`<p role="status">None of ${plural(plan.tried, 'configuration')} of ${plural(plan.num_gpus, 'GPU')} fits.</p>`;
+    return html`<p class="muted" role="status">
+        ${plural(plan.fitting, 'layout')} of ${plural(plan.num_gpus, 'GPU')} fit; ${plural(plan.tried, 'configuration')} tried.
+      </p>
+      <ol class="layouts">
+        ${plan.layouts.map(
+          layout => html`<li>
+            <div>
+              <p><strong>${division(layout)}</strong></p>
+              <p class="muted">
+                ${layout.recomputation === 'none' ? 'No recomputation' : `Recomputes ${words(layout.recomputation)}, ${percent(layout.repeated_arithmetic, 1)} more arithmetic`},
+                micro-batch ${layout.micro_batch_size}, ${plural(layout.gradient_accumulation_steps, 'step')} of
+                accumulation${layout.waiting > 0 ? html`, waits ${percent(layout.waiting, 1)}` : nothing}
+              </p>
+            </div>
+            <p class="saves">
+              <strong class="figure">${gigabytes(layout.after.device.expected, units)}</strong>
+              <span title=${marginWords(layout.after.verdict, units)}>${fitBadge(layout.after.verdict)}</span>
+            </p>
+            ${
+              readonly || layout.link === good.link
+                ? nothing
+                : html`<button type="button" class="button" aria-label="Use: ${division(layout)}" @click=${() => explorer.apply(layout.config, division(layout))}>Use</button>`
+            }
+          </li>`,
+        )}
+      </ol>`;
+  }
+}
+
+export const planStyles = css`
+  .ask {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 8px 12px;
+    font-size: 13.5px;
+  }
+  .ask .box {
+    display: flex;
+    inline-size: 110px;
+    block-size: 34px;
+    background: var(--background);
+    border: 1px solid var(--outline);
+    border-radius: 7px;
+  }
+  .ask input {
+    inline-size: 100%;
+    padding: 0 9px;
+    border: 0;
+    border-radius: inherit;
+    background: none;
+    font-size: 14px;
+  }
+  .ask .wrong {
+    border-color: var(--bad);
+  }
+  .wrongword {
+    color: var(--bad);
+  }
+  .layouts li {
+    display: grid;
+    grid-template-columns: minmax(0, 1fr) auto 7ch;
+    gap: 4px 16px;
+    align-items: center;
+    padding-block: 8px;
+    border-block-end: 1px solid var(--hairline);
+    font-size: 13.5px;
+    line-height: 1.4;
+  }
+  @media (pointer: coarse) {
+    .ask .box {
+      block-size: 44px;
+    }
+    .ask input {
+      font-size: 16px;
+    }
+  }
+`;

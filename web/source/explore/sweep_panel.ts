@@ -1,0 +1,233 @@
+// Memory against one thing: sequence length, micro-batch, GPUs, model size. Columns stacked by component, with the
+// capacity and the place where it stops fitting; a column is a button that goes there.
+
+import { html, nothing } from 'lit';
+import type { Config } from '../border.js';
+import { componentLabels, componentNames, componentSegments } from '../components.js';
+import { gigabytes, type Units } from '../format.js';
+import type { SweepPoint } from './answers.js';
+import { fitBadge } from './go_and_say.js';
+import type { Explorer } from './panel.js';
+
+export interface Axis {
+  id: string;
+  title: string;
+  /** What the engine varies: a field, or /model. */
+  path: string;
+  values: readonly string[];
+  unit: string;
+}
+
+const powers = (from: number, to: number) =>
+  Array.from({ length: Math.log2(to / from) + 1 }, (_, index) => String(from * 2 ** index));
+
+export const axes: readonly Axis[] = [
+  {
+    id: 'sequence',
+    title: 'Sequence length',
+    path: '/recipe/sequence_length',
+    values: powers(4096, 1048576),
+    unit: 'tokens',
+  },
+  { id: 'batch', title: 'Micro-batch', path: '/recipe/micro_batch_size', values: powers(1, 256), unit: 'sequences' },
+  {
+    id: 'gpus',
+    title: 'Data-parallel GPUs',
+    path: '/recipe/data_parallel_size',
+    values: powers(1, 1024),
+    unit: 'GPUs',
+  },
+  {
+    id: 'model',
+    title: 'Model size',
+    path: '/model',
+    values: [
+      'gpt2',
+      'llama3.2-1b',
+      'llama3.2-3b',
+      'llama2-7b',
+      'llama2-13b',
+      'gpt-neox-20b',
+      'llama2-70b',
+      'gpt3-175b',
+      'llama3.1-405b',
+    ],
+    unit: 'parameters',
+  },
+];
+
+/** Values of an axis with the present one among them, in order. */
+export function valuesOf(axis: Axis, present: string): string[] {
+  if (axis.path === '/model' || axis.values.includes(present) || !/^\d+$/.test(present)) return [...axis.values];
+  return [...axis.values, present].sort((a, b) => Number(a) - Number(b));
+}
+
+/** "8K", "1M" for powers of two, plain below. */
+export function shortValue(value: string): string {
+  const number = Number(value);
+  if (!Number.isInteger(number)) return value;
+  if (number >= 1048576 && number % 1048576 === 0) return `${number / 1048576}M`;
+  return number >= 1024 && number % 1024 === 0 ? `${number / 1024}K` : String(number);
+}
+
+function shortSize(parameters: number): string {
+  return parameters >= 1e9 ? `${Math.round(parameters / 1e9)}B` : `${Math.round(parameters / 1e6)}M`;
+}
+
+const bytesOf = (point: SweepPoint) => (point.ok ? point.after.device.expected : 0);
+
+/** The first value from which on nothing fits, after one that does. */
+export function stopsFitting(points: readonly SweepPoint[]): number | undefined {
+  const fits = (point: SweepPoint) => point.ok && point.after.verdict.fit === 'fits';
+  const last = points.findLastIndex(fits);
+  if (last < 0 || last === points.length - 1) return undefined;
+  return last + 1;
+}
+
+/** Height of the chart in bytes: up to twice the capacity; columns beyond it are cut and say so. */
+export function chartTop(points: readonly SweepPoint[], capacity: number): number {
+  const highest = Math.max(...points.map(bytesOf), 1);
+  const lowest = Math.min(...points.filter(point => point.ok).map(bytesOf), highest);
+  return Math.min(highest, Math.max(2 * capacity, 1.5 * lowest)) * 1.04;
+}
+
+export interface Sweep {
+  axis: Axis;
+  /** The value that stands in the fields. */
+  present: string;
+  points: SweepPoint[] | undefined;
+  names: ReadonlyMap<string, string>;
+}
+
+function label({ axis, names }: Sweep, point: SweepPoint): string {
+  if (axis.path === '/model') return names.get(point.value) ?? point.value;
+  return `${Number(point.value).toLocaleString('en')} ${axis.unit}`;
+}
+
+function tick({ axis }: Sweep, point: SweepPoint): string {
+  if (axis.path !== '/model') return shortValue(point.value);
+  return point.ok ? shortSize(point.after.parameters) : '\u2013';
+}
+
+function column(sweep: Sweep, point: SweepPoint, top: number, units: Units, go: () => void) {
+  const present = point.value === sweep.present;
+  const name = label(sweep, point);
+  if (!point.ok) {
+    const why = point.issues[0]?.message ?? 'It cannot be computed.';
+    return html`<li><button type="button" class="column-button" aria-label="${name}: ${why}" title=${why} aria-disabled="true">
+      <span class="stack none"></span><span class="tick">${tick(sweep, point)}</span>
+    </button></li>`;
+  }
+  const { after } = point;
+  const total = after.device.expected;
+  const beside = total - after.allocated;
+  const part = (bytes: number) => `${((100 * bytes) / top).toFixed(3)}%`;
+  const words = `${name}: ${gigabytes(total, units)}, ${after.verdict.fit.replaceAll('_', ' ')}`;
+  return html`<li class=${present ? 'present' : ''}>
+    <button type="button" class="column-button" aria-label="${words}${present ? ', as it is now' : '. Go there'}" aria-current=${present ? 'true' : nothing} title=${words} @click=${go}>
+      <span class="stack">
+        ${componentSegments(after.components).map(
+          segment =>
+            html`<span class="slab" data-part=${segment.name} .style=${`block-size:${part(segment.bytes)}`}></span>`,
+        )}
+        <span class="slab" data-part="outside" .style=${`block-size:${part(beside)}`}></span>
+        ${total > top ? html`<span class="cut">${gigabytes(total, units).replace(/\.\d/, '')}</span>` : nothing}
+      </span>
+      <span class="tick">${tick(sweep, point)}</span>
+    </button>
+  </li>`;
+}
+
+function table(sweep: Sweep, points: readonly SweepPoint[], units: Units) {
+  const shown = componentNames.filter(name => points.some(point => point.ok && point.after.components[name] > 0));
+  return html`<details class="astable">
+    <summary>As a table</summary>
+    <div class="scroller" tabindex="0" role="region" aria-label="${sweep.axis.title}, as a table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${sweep.axis.title}</th>
+            <th scope="col">Device</th>
+            ${shown.map(name => html`<th scope="col">${componentLabels[name]}</th>`)}
+            <th scope="col">Verdict</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${points.map(point =>
+            point.ok
+              ? html`<tr>
+                  <th scope="row">${label(sweep, point)}</th>
+                  <td>${gigabytes(point.after.device.expected, units)}</td>
+                  ${shown.map(name => html`<td>${gigabytes(point.after.components[name], units)}</td>`)}
+                  <td>${fitBadge(point.after.verdict)}</td>
+                </tr>`
+              : html`<tr>
+                  <th scope="row">${label(sweep, point)}</th>
+                  <td colspan=${shown.length + 2}>${point.issues[0]?.message}</td>
+                </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </details>`;
+}
+
+function withValue(config: Config, axis: Axis, value: string): Config {
+  if (axis.path === '/model') return { ...config, model: { preset: value } };
+  const name = axis.path.split('/').at(-1)!;
+  return { ...config, recipe: { ...config.recipe, [name]: Number(value) } };
+}
+
+export function sweepPanel(explorer: Explorer, config: Config, sweep: Sweep, choose: (axis: Axis) => void) {
+  const { units } = explorer;
+  const { capacity } = explorer.good.result.verdict;
+  const { points, axis } = sweep;
+  const top = points ? chartTop(points, capacity) : 1;
+  const stop = points && stopsFitting(points);
+  const edge = points && stop !== undefined ? points[stop] : undefined;
+  const room = capacity > 0 && capacity < top;
+  return html`<section class="panel" id="sweeps" aria-label="Sweeps">
+    <h3>Memory against one thing</h3>
+    <p class="lead">The same configuration with one thing varied. Choose a column to go there.</p>
+    <fieldset class="axes">
+      <legend class="visually-hidden">What to vary</legend>
+      ${axes.map(
+        one => html`<label>
+          <input type="radio" name="axis" value=${one.id} .checked=${one.id === axis.id} @change=${() => choose(one)} /><span>${one.title}</span>
+        </label>`,
+      )}
+    </fieldset>
+    <div class="sweep" aria-busy=${points === undefined}>
+      ${
+        points
+          ? html`<ol class="columns-chart" aria-label=${axis.title}>
+                ${points.map((point, index) => {
+                  const go = () => {
+                    if (!explorer.readonly && point.value !== sweep.present)
+                      explorer.apply(withValue(config, axis, point.value), label(sweep, point));
+                  };
+                  return html`${column(sweep, point, top, units, go)}${index + 1 === stop ? html`<li class="stop" aria-hidden="true"></li>` : nothing}`;
+                })}
+              </ol>
+              ${
+                room
+                  ? html`<div class="line" aria-hidden="true" .style=${`inset-block-end:calc(26px + (100% - 26px) * ${(capacity / top).toFixed(4)})`}><span>${gigabytes(capacity, units)} usable</span></div>`
+                  : nothing
+              }`
+          : html`<p class="muted">Computing …</p>`
+      }
+    </div>
+    <p class="muted said" role="status">
+      ${
+        edge
+          ? html`Stops fitting at ${label(sweep, edge)}.`
+          : points?.every(point => point.ok && point.after.verdict.fit === 'fits')
+            ? 'All of these fit.'
+            : points && !points.some(point => point.ok && point.after.verdict.fit === 'fits')
+              ? 'None of these fits.'
+              : nothing
+      }
+    </p>
+    ${points ? table(sweep, points, units) : nothing}
+  </section>`;
+}
