@@ -10,6 +10,7 @@ EMSCRIPTEN_BINDINGS(trainmem) {
   emscripten::function("sweep", &trainmem::sweep);
   emscripten::function("read_link", &trainmem::read_link);
   emscripten::function("write_link", &trainmem::write_link);
+  emscripten::function("write_comparison", &trainmem::write_comparison);
   emscripten::function("read_settings", &trainmem::read_settings);
   emscripten::function("write_settings", &trainmem::write_settings);
   emscripten::function("read_measurement", &trainmem::read_measurement);

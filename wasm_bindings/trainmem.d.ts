@@ -14,6 +14,8 @@ export interface Trainmem {
   read_link(link: string): string;
   /** A configuration as JSON. Answers {ok, link}: the canonical fragment, without the #. */
   write_link(configuration: string): string;
+  /** Two configurations as JSON. Answers {ok, link}; read_link answers the second one, and the first as `against`. */
+  write_comparison(a: string, b: string): string;
   /** A config.json, DeepSpeed JSON, torchtitan TOML, Megatron arguments, accelerate YAML, a configuration or a link.
    *  Answers {ok, format, sections, config, applied, unused}. */
   read_settings(text: string): string;

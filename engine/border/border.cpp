@@ -2,6 +2,7 @@
 
 #include "engine/advice/advice.h"
 #include "engine/border/answer.h"
+#include "engine/border/comparison.h"
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_measurement.h"
 #include "engine/border/json_io_advice.h"
@@ -67,13 +68,41 @@ std::string sweep(const std::string& request, const std::string& path, const std
 
 std::string read_link(const std::string& link) {
   return guarded([&] {
-    const ReadConfig read = parse_link(link);
+    const bool two = is_comparison(link);
+    ReadComparison both;
+    if (two) {
+      both = parse_comparison(link);
+    } else {
+      both.b = parse_link(link);
+    }
+    Issues issues = both.a.issues;
+    for (const Issue& issue : both.b.issues) {
+      bool known = false;
+      for (const Issue& other : both.a.issues) known = known || other.path == issue.path;
+      if (!known) issues.push_back(issue);
+    }
     JsonWriter out;
     out.open_object();
-    out.key("ok").boolean(read.issues.empty());
-    if (!read.issues.empty()) out.key("issues").raw(write_issues(read.issues));
-    out.key("config").raw(write_config_differences(read.config));
-    out.key("link").text(format_link(read.config));
+    out.key("ok").boolean(issues.empty());
+    if (!issues.empty()) out.key("issues").raw(write_issues(issues));
+    out.key("config").raw(write_config_differences(both.b.config));
+    if (two) out.key("against").raw(write_config_differences(both.a.config));
+    out.key("link").text(format_link(both.b.config));
+    out.close_object();
+    return out.take();
+  });
+}
+
+std::string write_comparison(const std::string& a, const std::string& b) {
+  return guarded([&] {
+    const ReadConfig first = read_config(a);
+    const ReadConfig second = read_config(b);
+    if (!first.issues.empty()) return write_refusal(first.issues);
+    if (!second.issues.empty()) return write_refusal(second.issues);
+    JsonWriter out;
+    out.open_object();
+    out.key("ok").boolean(true);
+    out.key("link").text(format_comparison(first.config, second.config));
     out.close_object();
     return out.take();
   });

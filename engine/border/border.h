@@ -22,11 +22,15 @@ std::string plan(const std::string& request, int num_gpus);
 /// {"ok":true,"points":[...]}; sweep.h describes a point.
 std::string sweep(const std::string& request, const std::string& path, const std::string& values);
 
-/// A link -> {"ok":true,"config":{...},"link":"canonical"}; if broken also "issues", and config holds the rest.
+/// A link -> {"ok":true,"config":{...},"link":"canonical"}; if broken also "issues", and config holds the rest. Of a
+/// link of two configurations these are of the second one, and "against" is the first.
 std::string read_link(const std::string& link);
 
 /// A configuration as JSON -> {"ok":true,"link":"v=1&..."}.
 std::string write_link(const std::string& json);
+
+/// Two configurations as JSON -> {"ok":true,"link":"v=1&a....&b....&end"}.
+std::string write_comparison(const std::string& a, const std::string& b);
 
 /// Whatever describes a model or a run (a config.json, DeepSpeed JSON, torchtitan TOML, Megatron arguments, accelerate
 /// YAML, our JSON, a link) -> {"ok", "format", "sections", "config", "applied", "unused"}; engine/launch/import.h.
