@@ -174,7 +174,8 @@ export interface BadAnswer {
 }
 
 export type Answer = GoodAnswer | BadAnswer;
-export type LinkAnswer = { ok: true; config: Config; link: string } | BadAnswer;
+/** `against` is the first of two configurations. */
+export type LinkAnswer = ({ ok: true; config: Config; link: string } | BadAnswer) & { against?: Config };
 
 export interface MeasurementAnswer {
   ok: true;
@@ -236,6 +237,7 @@ export interface Engine {
   estimate(config: Config): Answer;
   readLink(link: string): LinkAnswer;
   writeLink(config: Config): { ok: true; link: string } | BadAnswer;
+  writeComparison(a: Config, b: Config): { ok: true; link: string } | BadAnswer;
   readSettings(text: string): Imported;
   writeSettings(link: string): { ok: true; settings: LaunchSettings[] } | BadAnswer;
   readMeasurement(json: string): MeasurementAnswer | BadAnswer;

@@ -1,7 +1,7 @@
 // What accompanies a calculator: its history for undo and redo, and the explore part, fetched once the page is idle.
 
 import { html, type LitElement, nothing, type ReactiveController, type TemplateResult } from 'lit';
-import type { Config } from './border.js';
+import type { Config, GoodAnswer } from './border.js';
 import type { Remedy } from './explore/answers.js';
 import { direction, History } from './history.js';
 import type { View } from './views/view.js';
@@ -16,6 +16,9 @@ export class Companion implements ReactiveController {
   /** What would make it fit; undefined: not known yet, null: nothing does. */
   remedy: Remedy | null | undefined;
   private wanted = false;
+
+  /** The configuration that the one in the fields is compared with. */
+  private against: { config: Config; good: GoodAnswer } | undefined;
 
   constructor(private readonly host: Host) {
     host.addController(this);
@@ -61,6 +64,50 @@ export class Companion implements ReactiveController {
   /** A configuration that was offered; one entry in the browser's history. */
   apply(config: Config): void {
     this.host.calculator.use(config, 'choice');
+  }
+
+  get comparing(): boolean {
+    return this.against !== undefined;
+  }
+
+  /** Pins the configuration in the fields, or lets go of the one that was. */
+  compare(on = true): void {
+    const { config, good } = this.host.calculator.state;
+    this.against = on && good ? { config, good } : undefined;
+    this.host.calculator.use(config, 'choice');
+  }
+
+  /** A and B change places. */
+  swap(): void {
+    const { config, good } = this.host.calculator.state;
+    const before = this.against;
+    if (!before || !good) return;
+    this.against = { config, good };
+    this.host.calculator.use(before.config, 'choice');
+  }
+
+  /** A link was opened: one of two configurations holds the pinned one too. */
+  opened(link: string): void {
+    const { engine } = this.host.calculator.state;
+    this.against = undefined;
+    if (!engine || !/(^|&)[ab]\./.test(link)) return;
+    const config = engine.readLink(link).against;
+    const good = config && engine.estimate(config);
+    if (config && good?.ok) this.against = { config, good };
+  }
+
+  /** The link of what stands in the fields; with the pinned configuration if there is one. */
+  link(link: string): string {
+    const { engine, config } = this.host.calculator.state;
+    if (!this.against || !engine) return link;
+    const both = engine.writeComparison(this.against.config, config);
+    return both.ok ? both.link : link;
+  }
+
+  comparison(): TemplateResult | typeof nothing {
+    const { good, units } = this.host.calculator.state;
+    if (!good || !this.against || this.host.view !== 'full') return nothing;
+    return html`<trainmem-compare .view=${this.host} .a=${this.against.good} .b=${good} .units=${units}></trainmem-compare>`;
   }
 
   private press = (event: KeyboardEvent): void => {

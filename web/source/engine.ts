@@ -74,6 +74,10 @@ class Border implements Engine {
     return this.call(engine => engine.write_link(JSON.stringify(config)));
   }
 
+  writeComparison(a: Config, b: Config): { ok: true; link: string } | BadAnswer {
+    return this.call(engine => engine.write_comparison(JSON.stringify(a), JSON.stringify(b)));
+  }
+
   readSettings(text: string): Imported {
     return this.call(engine => engine.read_settings(text));
   }

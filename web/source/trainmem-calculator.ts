@@ -103,7 +103,7 @@ export class TrainmemCalculator extends LitElement implements View {
 
   /** The canonical link of the configuration in the fields. */
   get value(): string {
-    return this.calculator.state.link;
+    return this.companion.link(this.calculator.state.link);
   }
   set value(link: string) {
     this.config = link;
@@ -166,10 +166,13 @@ export class TrainmemCalculator extends LitElement implements View {
     this.calculator.state.units = view.units ?? this.units;
     const text = this.config?.trim() ?? '';
     if (link === '' && text !== '' && !text.startsWith('{')) {
-      this.calculator.open(splitLink(text.includes('#') ? text.slice(text.indexOf('#')) : text).link);
+      const own = splitLink(text.includes('#') ? text.slice(text.indexOf('#')) : text).link;
+      this.companion.opened(own);
+      this.calculator.open(own);
       return;
     }
     const base = configOf(text);
+    this.companion.opened(link);
     this.calculator.open(link, base ?? defaultConfig);
     if (!base)
       this.calculator.complain('The attribute "config" is not valid JSON.', 'The embedding page shows its forms.');
@@ -192,7 +195,7 @@ export class TrainmemCalculator extends LitElement implements View {
     }
     const { good, issues, link, units, engine: loaded } = this.calculator.state;
     if (this.address && loaded && link) {
-      const fragment = joinLink(link, { units });
+      const fragment = joinLink(this.value, { units });
       if (change === 'choice') this.address.push(fragment);
       else this.address.replace(fragment);
     }
@@ -326,7 +329,7 @@ export class TrainmemCalculator extends LitElement implements View {
       return html`${editable ? pickers(this) : nothing} ${answer} ${editable && loaded ? compactControls(this) : nothing}`;
     }
     const result = good?.result;
-    return html`${editable ? pickers(this) : nothing} ${answer}
+    return html`${editable ? pickers(this) : nothing} ${answer} ${this.companion.comparison()}
       <div class=${editable ? 'columns' : 'column'}>
         ${editable && loaded ? controls(this) : nothing}
         ${

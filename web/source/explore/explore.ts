@@ -10,6 +10,7 @@ import { base } from '../styles/base.js';
 import { tokens } from '../styles/tokens.js';
 import { barStyles } from '../views/bar.js';
 import type { View } from '../views/view.js';
+import './compare.js';
 import { advicePanel, adviceStyles } from './advice_panel.js';
 import type { Advice } from './answers.js';
 import { Asker } from './asker.js';

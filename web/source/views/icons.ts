@@ -27,6 +27,7 @@ export const icons = {
   chevron: () => icon(svg`<path d="m4 6 4 4 4-4"/>`),
   reset: () => icon(svg`<path d="M3 3v3.4h3.4M3.3 6.2A5.2 5.2 0 1 1 2.9 9.5"/>`),
   undo: () => icon(svg`<path d="M5.5 3 2.5 6l3 3M2.8 6h6.4a3.6 3.6 0 0 1 0 7.2H6"/>`),
+  compare: () => icon(svg`<path d="M2.5 4.5h11M2.5 7.5h6M2.5 11.5h8"/>`),
   redo: () => icon(svg`<path d="m10.5 3 3 3-3 3M13.2 6H6.8a3.6 3.6 0 0 0 0 7.2H10"/>`),
   search: () => icon(svg`<circle cx="7" cy="7" r="4.3"/><path d="m10.3 10.3 3 3"/>`),
   sun: () =>

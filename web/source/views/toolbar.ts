@@ -53,6 +53,13 @@ export function toolbar(view: View, { home, dark, switchTheme, bring, take }: To
             </button>
           </span>`
     }
+    ${
+      view.readonly || view.view !== 'full' || view.companion.comparing
+        ? nothing
+        : html`<button type="button" class="button" title="Pins this configuration as A; what you change becomes B" @click=${() => view.companion.compare()}>
+            ${icons.compare()}<span>Compare</span>
+          </button>`
+    }
     <button type="button" class="button copy" @click=${view.copyLink}>
       ${view.copied ? icons.check() : icons.link()}<span>${view.copied ? 'Copied' : 'Copy link'}</span>
     </button>
