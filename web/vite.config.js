@@ -81,7 +81,7 @@ export default defineConfig({
       ),
       output: {
         // One file for the calculator: what the parts that are fetched later share with it stays there.
-        advancedChunks: {
+        codeSplitting: {
           groups: [
             {
               name: 'trainmem-calculator',
@@ -92,12 +92,6 @@ export default defineConfig({
         entryFileNames: '[name].js',
         chunkFileNames: chunk => (chunk.name === 'trainmem-calculator' ? '[name].js' : 'assets/[name]-[hash].js'),
         assetFileNames: 'assets/[name]-[hash][extname]',
-        // What the first visit needs is one file, also where parts that are fetched later need it too.
-        codeSplitting: {
-          groups: [
-            { name: 'trainmem-calculator', test: /(source\/(?!share|explore|embed\.ts)|node_modules|trainmem\.js)/ },
-          ],
-        },
       },
     },
   },

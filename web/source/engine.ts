@@ -16,7 +16,6 @@ import type {
   MeasurementAnswer,
   Presets,
 } from './border.js';
-import type { Answer, BadAnswer, Config, Engine, Imported, LaunchSettings, LinkAnswer, Presets } from './border.js';
 import type { QuestionName } from './explore/answers.js';
 
 async function compile(): Promise<WebAssembly.Module> {
@@ -88,6 +87,8 @@ class Border implements Engine {
 
   readMeasurement(json: string): MeasurementAnswer | BadAnswer {
     return this.call(engine => engine.read_measurement(json));
+  }
+
   ask(name: QuestionName, ...words: (string | number)[]): string {
     return (this.instance[name] as (...all: (string | number)[]) => string)(...words);
   }

@@ -335,11 +335,8 @@ export class TrainmemCalculator extends LitElement implements View {
         ${
           result
             ? html`<div class="column">
-                ${timeline(this, result)} ${stages(this, result)} ${ladder(this, result)} ${rows(this, result)}
-                ${textbook(this, result)} ${this.speed.render(result)}
                 ${timeline(this, result)} ${stages(this, result)} ${ladder(this, result)} ${this.companion.render()}
-                ${rows(this, result)}
-                ${textbook(this, result)}
+                ${rows(this, result)} ${textbook(this, result)} ${this.speed.render(result)}
               </div>`
             : nothing
         }

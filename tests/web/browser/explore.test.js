@@ -82,8 +82,8 @@ pageTest('sweeps: a column goes there, by keyboard too', {}, async page => {
   await page.keyboard.press('Enter');
   assert.equal(await total(page), promised);
   assert.match(await fragment(page), /&seq=8192/);
-  await page.getByRole('radio', { name: 'Model size' }).check({ force: true });
-  await page.getByRole('button', { name: /^GPT-3 175B.*: [\d,.]+ [GT]iB/ }).waitFor(slow);
+  await page.getByRole('radio', { name: 'Model sizes' }).check({ force: true });
+  await page.getByRole('button', { name: /^Llama 3.1 405B: [\d,.]+ [GT]iB/ }).waitFor(slow);
   await page.getByText('As a table', { exact: true }).click();
   assert.ok((await page.locator('.astable tbody tr').count()) >= 9);
 });
