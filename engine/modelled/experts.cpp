@@ -40,6 +40,11 @@ constexpr Missing all_missing[] = {
     {"/recipe/expert_tensor_parallel", "Expert tensor parallelism outside Megatron is",
      "Set it to 1, or choose framework megatron.",
      [](const Config& c) { return !megatron(c) && c.recipe.expert_tensor_parallel > 1; }},
+    {"/model/num_nextn_predict_layers", "Multi-token prediction, under torchtitan, is",
+     "Set it to 0: torchtitan's configurations leave it out, too.",
+     [](const Config& c) {
+       return c.recipe.framework == Framework::torchtitan && c.model.num_nextn_predict_layers > 0;
+     }},
     {"/model/experts/num_experts", "Experts in, or their absence from, a model of this type are", own_class,
      [](const Config& c) { return against_class(c, experts); }},
     {"/model/latent_attention/kv_lora_rank", "Latent attention in, or its absence from, a model of this type is",

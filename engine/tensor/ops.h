@@ -110,7 +110,9 @@ Chosen top_k(Tensor x, Size k);  ///< along the last dimension
 /// Integers in ascending order and where they stood; `role` names the latter.
 Chosen sort(const Tensor& x, const char* role = nullptr);
 Tensor index_rows(Tensor x, const Tensor& indices, const char* role = nullptr);  ///< x[indices]
-Tensor gather(Tensor x, const Tensor& indices);                                  ///< along the last dimension
+/// Adds each row of x to the row of the result that `indices` says: (rows, ...).
+Tensor scatter_add_rows(Tensor x, const Tensor& indices, Size rows);
+Tensor gather(Tensor x, const Tensor& indices);  ///< along the last dimension
 Tensor sum(Tensor x, int dimension, bool keep_dimension = false);
 Tensor divide_in_place(Tensor a, Tensor b);  ///< a /= b
 /// Rows of x in groups, `offsets` says where each ends, times the group's own matrix of `weight`: (groups, out, in),

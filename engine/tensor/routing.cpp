@@ -13,6 +13,8 @@ constexpr Rule sort_rule{"sort", "", "pytorch aten/src/ATen/native/Sorting.cpp"}
 constexpr Rule index_rule{"index", "the index: the gradient is put where it points",
                           "derivatives.yaml: index.Tensor (index_backward)"};
 constexpr Rule gather_rule{"gather", "the index: the gradient is put where it points", "derivatives.yaml: gather"};
+constexpr Rule scatter_add_rule{"scatter add", "where each row goes: its gradient is taken from there",
+                                "derivatives.yaml: scatter_add"};
 constexpr Rule sum_rule{"sum", "", "derivatives.yaml: sum.dim_IntList"};
 constexpr Rule divide_rule{"div", "dividend, as it was before, and divisor: each other's gradient needs them",
                            "derivatives.yaml: div.Tensor (in place)"};
@@ -72,6 +74,22 @@ Tensor gather(Tensor argument, const Tensor& indices) {
     node->backward = [full = x.shape()](Backward& b) {
       const Tensor kept = b.kept(0);
       b.give(0, allocate(full, b.gradient().dtype(), {&gather_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor scatter_add_rows(Tensor argument, const Tensor& indices, Size rows) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(scatter_add_rule, {&x});
+  keep(node, indices);
+  Shape shape = x.shape();
+  shape[0] = rows;
+  Tensor result = allocate(shape, x.dtype(), {&scatter_add_rule});
+  if (node)
+    node->backward = [full = x.shape()](Backward& b) {
+      const Tensor kept = b.kept(0);
+      b.give(0, allocate(full, b.gradient().dtype(), {&scatter_add_rule}));
     };
   finish_node(node, result);
   return result;

@@ -9,6 +9,7 @@
 #include "engine/parallel/megatron_optimizer.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/presets.h"
+#include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
 
@@ -113,12 +114,22 @@ TEST_CASE("Megatron: a layer that stands for several gives the peaks of all of t
   }
 }
 
-TEST_CASE("torchtitan's Llama does not stand in for models with experts or latent attention") {
-  for (const char* model : {"mixtral-8x7b", "deepseek-v2-lite", "deepseek-v3"}) {
-    const Config config = preset(model, Framework::torchtitan);
-    const Issues issues = validate(config);
+TEST_CASE("torchtitan has DeepSeek's block, and does not let its Llama stand in for other experts") {
+  for (const char* model : {"mixtral-8x7b", "qwen3-30b-a3b"}) {
+    const Issues issues = validate(preset(model, Framework::torchtitan));
     CAPTURE(model);
     REQUIRE_FALSE(issues.empty());
     CHECK(issues[0].code == "not_yet_modelled");
   }
+  Config config = preset("deepseek-v2-lite", Framework::torchtitan);
+  config.recipe.recomputation = Recomputation::none;
+  config.recipe.precision = Precision::bf16;
+  config.recipe.sequence_length = 512;
+  const auto folded = fold(run_training(config, {.steps = 2, .fold = true}));
+  const auto full = fold(run_training(config, {.steps = 2, .fold = false}));
+  REQUIRE(folded.size() == full.size());
+  for (std::size_t i = 0; i < full.size(); ++i) CHECK(folded[i].peak.total == full[i].peak.total);
+  // 16 bits a parameter, and the table of rotary positions.
+  const Bytes table = config.model.max_position_embeddings * config.model.latent_attention.qk_rope_head_dim * 4;
+  CHECK(full[0].end.total == 2 * parameter_count(config.model) + table);
 }

@@ -14,8 +14,6 @@ constexpr Rule exchange_rule{"all-to-all of tokens", "", "Megatron-Core tensor_p
 constexpr Rule reorder_rule{"reordered tokens", "", "Megatron-Core transformer/moe/moe_utils.py: sort_chunks_by_idxs"};
 constexpr Rule gather_rule{"all-gather of tokens", "",
                            "Megatron-Core tensor_parallel/mappings.py: gather_from_sequence_parallel_region"};
-constexpr Rule unpermute_rule{"unpermuted tokens", "where each row came from: its gradient is taken from there",
-                              "Megatron-Core transformer/moe/moe_utils.py: unpermute"};
 constexpr Rule swiglu_rule{"weighted SwiGLU", "input and routing weights of the fused SwiGLU: its backward needs them",
                            "Megatron-Core fusions/fused_bias_swiglu.py: WeightedSwiGLUFunction"};
 
@@ -92,20 +90,6 @@ Tensor gather_rows(Tensor x, Size ranks) {
 Tensor reduce_rows(Tensor x, Size ranks) {
   const Size rows = x.size(0) / ranks;
   return moved(std::move(x), rows, gather_rule, "expert output", active_run().component);
-}
-
-Tensor unpermute(Tensor argument, const Tensor& source, Size tokens) {
-  const Tensor x = std::move(argument);
-  const Ref<Node> node = begin_node(unpermute_rule, {&x});
-  keep(node, source);
-  Tensor result = allocate(with_rows(x.shape(), tokens), x.dtype(), {&unpermute_rule});
-  if (node)
-    node->backward = [shape = x.shape()](Backward& b) {
-      const Tensor kept = b.kept(0);
-      b.give(0, allocate(shape, b.gradient().dtype(), {&unpermute_rule}));
-    };
-  finish_node(node, result);
-  return result;
 }
 
 Tensor weighted_swiglu(Tensor argument, const Tensor& weights) {

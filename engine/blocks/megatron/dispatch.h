@@ -17,8 +17,6 @@ Tensor reorder(Tensor x, const char* role);
 /// Rows of all tensor-parallel ranks of the experts, and this rank's part of their sum.
 Tensor gather_rows(Tensor x, Size ranks);
 Tensor reduce_rows(Tensor x, Size ranks);
-/// Adds the rows up where `source` says they came from: (tokens, hidden).
-Tensor unpermute(Tensor x, const Tensor& source, Size tokens);
 /// swiglu(x) times a number for each row, in one kernel.
 Tensor weighted_swiglu(Tensor x, const Tensor& weights);
 

@@ -143,7 +143,7 @@ Tensor StageModel::experts(const ExpertLayer& layer, Tensor argument) const {
   if (divided) out = reduce_rows(std::move(out), z.expert_t);
   const Tensor computed = out;
   if (exchanges) out = all_to_all(std::move(out), sent, "returned tokens");
-  out = view(unpermute(std::move(out), source, tokens), normed.shape());
+  out = view(scatter_add_rows(std::move(out), source, tokens), normed.shape());
   return shared.defined() ? add(std::move(out), std::move(shared)) : out;
 }
 

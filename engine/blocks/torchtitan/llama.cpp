@@ -1,6 +1,8 @@
 #include "engine/blocks/torchtitan/llama.h"
 
-#include "engine/blocks/transformers/parts.h"
+#include "engine/blocks/torchtitan/complex_rope.h"
+#include "engine/blocks/torchtitan/deepseek.h"
+#include "engine/blocks/transformers/decoder.h"
 
 namespace trainmem::torchtitan {
 
@@ -10,31 +12,7 @@ using transformers::BlockInputs;
 using transformers::Linear;
 using transformers::NormLayer;
 
-constexpr Rule complex_rule{"complex mul", "frequencies: the gradient of the other factor needs them",
-                            "derivatives.yaml: mul.Tensor (mul_tensor_backward)"};
 constexpr Rule buffer_rule{"buffer", "a buffer of the model", "torchtitan models/llama3/model/model.py: freqs_cis"};
-
-/// Product with the frequencies, both complex: its backward multiplies with their conjugates, which are written out.
-Tensor multiply_complex(const Tensor& x, const Tensor& frequencies) {
-  const Ref<Node> node = begin_node(complex_rule, {&x});
-  keep(node, frequencies);
-  Tensor result = allocate(x.shape(), x.dtype(), {&complex_rule});
-  if (node)
-    node->backward = [](Backward& b) {
-      const Tensor kept = b.kept(0);
-      const Tensor conjugates = allocate(kept.shape(), kept.dtype(), {&complex_rule, "conjugate frequencies"});
-      b.give(0, allocate(b.gradient().shape(), b.gradient().dtype(), {&complex_rule}));
-    };
-  finish_node(node, result);
-  return result;
-}
-
-/// apply_rotary_emb for query or key: (b, s, heads, d) seen as complex numbers of fp32.
-Tensor turn(const Tensor& x, const Tensor& frequencies) {
-  const Tensor complex_numbers = to(x, DType::float32);
-  const Tensor turned = multiply_complex(complex_numbers, frequencies);
-  return to(turned, x.dtype());
-}
 
 /// repeat_kv: (b, s, k, d) to (b, s, k * times, d).
 Tensor repeat_heads(const Tensor& x, const Size& times) {
@@ -125,14 +103,15 @@ class Llama : public transformers::Architecture {
     {
       // Complex numbers of fp32 for every position: as many bytes as fp32 of the head's width.
       const Set<Component> component(active_run().component, Component::weights);
-      const Shape table{model.max_position_embeddings, model.head_dim};
+      const Shape table{model.max_position_embeddings, transformers::turning_width(model)};
       frequencies_ = allocate(table, DType::float32, {&buffer_rule, "rotary frequencies"});
       note_kept(frequencies_, buffer_rule);
     }
     embedding_ = make_parameter({model.vocab_size, model.hidden_size}, weights, "token embedding");
   }
 
-  std::unique_ptr<transformers::Block> make_block(std::int64_t) override {
+  std::unique_ptr<transformers::Block> make_block(std::int64_t layer) override {
+    if (model.latent_attention.kv_lora_rank > 0) return make_deepseek_block(model, weights, norm_form_, layer);
     return std::make_unique<TransformerBlock>(model, weights, norm_form_);
   }
 
@@ -151,7 +130,7 @@ class Llama : public transformers::Architecture {
     state.hidden = transformers::input_embeddings(embedding_, ids);
     state.inputs.attention = attention;
     const Size s = ids.size(1);
-    state.inputs.cos = view(slice(frequencies_, 0, 0, s), {1, s, 1, model.head_dim});
+    state.inputs.cos = view(slice(frequencies_, 0, 0, s), {1, s, 1, transformers::turning_width(model)});
     return state;
   }
 
@@ -182,8 +161,8 @@ bool describes(const Model& m) {
   return m.norm == Norm::rmsnorm && m.norm_placement == NormPlacement::pre && m.gated_mlp &&
          m.hidden_act == Activation::silu && m.positions == Positions::rope && m.partial_rotary_factor == 1.0 &&
          !m.attention_bias && !m.attention_output_bias && !m.mlp_bias && !m.lm_head_bias && m.qk_norm == QkNorm::none &&
-         !m.parallel_attention_mlp && !m.tie_word_embeddings && m.experts.num_experts == 0 &&
-         m.latent_attention.kv_lora_rank == 0;
+         !m.parallel_attention_mlp && !m.tie_word_embeddings &&
+         (m.latent_attention.kv_lora_rank > 0 || m.experts.num_experts == 0);
 }
 
 std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm) {

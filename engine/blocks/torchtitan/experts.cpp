@@ -1,0 +1,91 @@
+#include "engine/blocks/torchtitan/experts.h"
+
+#include "engine/parameters/parameters.h"
+
+namespace trainmem::torchtitan {
+
+namespace {
+
+constexpr Rule routing_rule{"token order", "", "torchtitan models/common/token_dispatcher.py: _local_reorder"};
+constexpr Rule map_rule{"routing map", "", "torchtitan models/common/moe.py: MoE.forward"};
+
+}  // namespace
+
+FeedForward::FeedForward(Size hidden, Size width, DType dtype)
+    : gate_(hidden, width, false, dtype, "gate"),
+      down_(width, hidden, false, dtype, "down"),
+      up_(hidden, width, false, dtype, "up") {}
+
+Tensor FeedForward::operator()(const Tensor& x) const {
+  Tensor gate = silu(gate_(x));
+  return down_(std::move(gate) * up_(x));
+}
+
+Experts::Experts(const Model& m, DType dtype) : model_(m) {
+  const Size n = m.experts.num_experts;
+  const Size h = m.hidden_size;
+  const Size i = m.experts.moe_intermediate_size;
+  gate_ = make_parameter({n, i, h}, dtype, "expert gate");
+  down_ = make_parameter({n, h, i}, dtype, "expert down");
+  up_ = make_parameter({n, i, h}, dtype, "expert up");
+  router_ = make_parameter({n, h}, dtype, "router");
+  if (m.experts.n_shared_experts > 0) shared_.emplace(h, Size(shared_expert_width(m)), dtype);
+}
+
+/// TokenChoiceTopKRouter: the gate in fp32; DeepSeek-V3 scores by sigmoid and normalises, DeepSeek-V2 by softmax.
+Experts::Routing Experts::route(const Tensor& tokens) const {
+  const Place place("router");
+  const Tensor weight = to(router_, DType::float32, "router weight in fp32");
+  const Tensor logits = linear(to(tokens, DType::float32, "tokens in fp32"), weight, {}, "router logits");
+  const bool sigmoids = model_.experts.router_bias;
+  Routing routing;
+  routing.scores = sigmoids ? sigmoid(logits) : softmax(logits);
+  routing.experts = top_k(detach(routing.scores), model_.experts.num_experts_per_tok).indices;
+  Tensor weights = gather(routing.scores, routing.experts);
+  if (sigmoids) {
+    const Tensor total = sum(weights, 1, true);
+    weights = divide_in_place(std::move(weights), total);
+  }
+  routing.weights = multiply_number(std::move(weights));
+  return routing;
+}
+
+// RoutedExperts.forward: dispatch, GroupedExperts, combine.
+Tensor Experts::routed(const Tensor& tokens, const Routing& routing) const {
+  const Place place("experts");
+  const Size n = model_.experts.num_experts;
+  const Shape copies{tokens.size(0) * routing.experts.size(1)};
+  const Tensor order = sort(view(routing.experts, copies), "order by expert").indices;
+  const Tensor weights = index_rows(view(routing.weights, copies), order, "routing weights by expert");
+  const Tensor source = allocate(copies, DType::int64, {&routing_rule, "source of a token copy"});
+  const Tensor input = index_rows(tokens, source, "tokens by expert");
+  const Tensor offsets = allocate({n}, DType::int32, {&routing_rule, "where each expert's tokens end"});
+  Tensor out;
+  {
+    Tensor inner = silu(grouped_linear(input, gate_, offsets, false, "expert gate"));
+    Tensor up = grouped_linear(input, up_, offsets, false, "expert up");
+    inner = inner * std::move(up);
+    out = grouped_linear(std::move(inner), down_, offsets, false, "expert down");
+  }
+  const Tensor zeros = allocate(tokens.shape(), tokens.dtype(), {&routing_rule});
+  const Tensor column = view(weights, {copies[0], 1});
+  Tensor weighted = multiply(to(out, DType::float32, "expert output in fp32"), column, "weighted expert output");
+  out = to(std::move(weighted), tokens.dtype());
+  return scatter_add_rows(std::move(out), source, tokens.size(0));
+}
+
+Tensor Experts::operator()(const Tensor& x) const {
+  const Tensor tokens = view(x, {x.elements() / x.size(-1), x.size(-1)});
+  const Routing routing = route(tokens);
+  const Tensor map = allocate(routing.scores.shape(), DType::boolean, {&map_rule, "map of tokens to experts"});
+  const Tensor counts = allocate({routing.scores.size(1)}, DType::int64, {&map_rule});
+  Tensor out = routed(tokens, routing);
+  if (shared_) {
+    const Place place("shared expert");
+    Tensor shared = (*shared_)(tokens);
+    out = std::move(out) + std::move(shared);
+  }
+  return view(std::move(out), x.shape());
+}
+
+}  // namespace trainmem::torchtitan

@@ -1,0 +1,41 @@
+// Mixture of experts as torchtitan writes it: models/common/moe.py, token_dispatcher.py (LocalTokenDispatcher).
+#pragma once
+
+#include <optional>
+
+#include "engine/blocks/transformers/parts.h"
+
+namespace trainmem::torchtitan {
+
+/// w2(silu(w1(x)) * w3(x)).
+class FeedForward {
+ public:
+  FeedForward(Size hidden, Size width, DType dtype);
+  Tensor operator()(const Tensor& x) const;
+
+ private:
+  transformers::Linear gate_, down_, up_;
+};
+
+/// MoE: router, three stacks of expert weights, shared experts.
+class Experts {
+ public:
+  Experts(const Model& model, DType dtype);
+  Tensor operator()(const Tensor& x) const;
+
+ private:
+  struct Routing {
+    Tensor experts;  ///< (tokens, experts per token)
+    Tensor weights;
+    Tensor scores;  ///< held until the layer returns
+  };
+  Routing route(const Tensor& tokens) const;
+  Tensor routed(const Tensor& tokens, const Routing& routing) const;
+
+  const Model& model_;
+  Tensor gate_, down_, up_;
+  Tensor router_;
+  std::optional<FeedForward> shared_;
+};
+
+}  // namespace trainmem::torchtitan
