@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/dtype.h"
+#include "engine/tensor/size.h"
 
 namespace trainmem {
 
@@ -30,6 +31,7 @@ struct Experts {
   std::int64_t moe_layer_freq = 1;
   bool router_bias = false;
   bool expert_bias = false;
+  bool operator==(const Experts&) const = default;
 };
 
 /// Multi-head latent attention (DeepSeek-V2). kv_lora_rank = 0: ordinary attention.
@@ -39,17 +41,18 @@ struct LatentAttention {
   std::int64_t qk_nope_head_dim = 0;
   std::int64_t qk_rope_head_dim = 0;
   std::int64_t v_head_dim = 0;
+  bool operator==(const LatentAttention&) const = default;
 };
 
 struct Model {
   std::string model_type = "llama";  ///< Hugging Face model_type: selects the forward
-  std::int64_t vocab_size = 0;
-  std::int64_t hidden_size = 0;
-  std::int64_t num_hidden_layers = 0;
-  std::int64_t num_attention_heads = 0;
-  std::int64_t num_key_value_heads = 0;
-  std::int64_t head_dim = 0;
-  std::int64_t intermediate_size = 0;
+  Size vocab_size = 0;
+  Size hidden_size = 0;
+  Size num_hidden_layers = 0;
+  Size num_attention_heads = 0;
+  Size num_key_value_heads = 0;
+  Size head_dim = 0;
+  Size intermediate_size = 0;
   std::int64_t max_position_embeddings = 0;
   bool tie_word_embeddings = false;
   Activation hidden_act = Activation::silu;
@@ -84,6 +87,7 @@ struct Model {
   std::int64_t num_nextn_predict_layers = 0;
   Experts experts;
   LatentAttention latent_attention;
+  bool operator==(const Model&) const = default;
 };
 
 struct Gpu {
@@ -95,6 +99,7 @@ struct Gpu {
   double measured_bandwidth_gb_per_s = 0;  ///< 0: unknown
   double bf16_dense_tflops = 0;
   std::string memory_technology;
+  bool operator==(const Gpu&) const = default;
 };
 
 enum class Framework { pytorch, transformers, torchtitan, torchtune, megatron, deepspeed };
@@ -133,13 +138,14 @@ struct Lora {
   std::string targets = "q,k,v,o,gate,up,down";
   double dropout = 0.0;
   DType adapter_dtype = DType::automatic;
+  bool operator==(const Lora&) const = default;
 };
 
 struct Recipe {
   Framework framework = Framework::transformers;
-  std::int64_t micro_batch_size = 1;
-  std::int64_t sequence_length = 4096;
-  std::int64_t gradient_accumulation_steps = 1;
+  Size micro_batch_size = 1;
+  Size sequence_length = 4096;
+  Size gradient_accumulation_steps = 1;
 
   Precision precision = Precision::bf16_autocast;
   DType weights_dtype = DType::automatic;
@@ -154,14 +160,14 @@ struct Recipe {
   bool gradient_clipping = true;
 
   DataParallel data_parallel = DataParallel::ddp;
-  std::int64_t data_parallel_size = 1;
+  Size data_parallel_size = 1;
   std::int64_t hybrid_shard_size = 0;  ///< GPUs of a shard group; 0: all of data_parallel_size
   std::int64_t fsdp_version = 2;
   Reshard reshard_after_forward = Reshard::automatic;
   bool fsdp_wrap_embeddings = true;  ///< embedding and [norm, head] are groups of their own, as torchtitan does
   std::int64_t ddp_bucket_mb = 25;
   bool gradient_as_bucket_view = false;
-  std::int64_t tensor_parallel = 1;
+  Size tensor_parallel = 1;
   bool sequence_parallel = false;
   std::int64_t pipeline_parallel = 1;
   PipelineSchedule pipeline_schedule = PipelineSchedule::one_forward_one_backward;
@@ -195,6 +201,7 @@ struct Recipe {
   Quantization quantization = Quantization::none;
   double expert_imbalance = 1.0;  ///< tokens of the busiest expert rank over the mean
   bool expandable_segments = false;
+  bool operator==(const Recipe&) const = default;
 };
 
 struct Config {

@@ -178,10 +178,10 @@ std::vector<RuntimeRow> runtime_rows(const Config& config) {
   rows.push_back(context_row(generation(config.gpu)));
 
   const bool hybrid = recipe.hybrid_shard_size > 0 && recipe.hybrid_shard_size < recipe.data_parallel_size;
-  const std::int64_t shards = hybrid ? recipe.hybrid_shard_size : recipe.data_parallel_size;
+  const Size shards = hybrid ? Size(recipe.hybrid_shard_size) : recipe.data_parallel_size;
   const Communicator communicators[] = {
       {"data-parallel", shards, false},
-      {"replica", hybrid ? recipe.data_parallel_size / shards : 1, false},
+      {"replica", hybrid ? recipe.data_parallel_size / shards : Size(1), false},
       {"tensor-parallel", recipe.tensor_parallel, false},
       {"pipeline", recipe.pipeline_parallel, false},
       {"context-parallel", recipe.context_parallel, false},

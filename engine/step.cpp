@@ -38,6 +38,7 @@ class Training {
       : config_(config), options_(options), run_(run), formats_(formats(config.recipe)) {}
 
   void operator()() {
+    run_.marks_layers = options_.fold;
     run_.begin_phase(0, Phase::initialise, "init");
     wrapper_ = make_wrapper();
     if (uses_zero(config_.recipe)) zero_ = make_zero(config_.recipe);
@@ -77,7 +78,7 @@ class Training {
  private:
   std::unique_ptr<ModuleWrapper> make_wrapper() const {
     const Recipe& recipe = config_.recipe;
-    const std::int64_t shards = recipe.hybrid_shard_size > 0 ? recipe.hybrid_shard_size : recipe.data_parallel_size;
+    const Size shards = recipe.hybrid_shard_size > 0 ? Size(recipe.hybrid_shard_size) : recipe.data_parallel_size;
     if (recipe.data_parallel != DataParallel::fsdp || shards == 1) return nullptr;
     const ShardedFormats formats{formats_.computation, recipe.gradient_reduce_dtype};
     if (recipe.fsdp_version == 1) return std::make_unique<Fsdp1>(shards, formats);

@@ -57,6 +57,8 @@ struct RepeatMark {
   std::uint32_t first_event = 0;
   std::uint32_t end_event = 0;
   Size times = 1;
+  std::int32_t layer = -1;  ///< the first of the layers that take turns; -1: what repeats is not layers
+  bool falling = false;     ///< the last layer's turn comes first, as in backward
 };
 
 /// Arithmetic, and memory traffic that no allocation shows: see tensor/work.h.
@@ -75,7 +77,7 @@ struct Recording {
   std::vector<PlaceMark> place_marks;
   std::vector<std::string> places{""};  ///< "attention", "mlp", "loss"; 0: the model itself
   std::vector<WorkMark> work;           ///< in order of event
-  std::vector<RepeatMark> repeats;      ///< in order of first_event, outer before inner; empty in a full recording
+  std::vector<RepeatMark> repeats;      ///< in order of first_event, outer before inner; empty unless folded
 };
 
 }  // namespace trainmem

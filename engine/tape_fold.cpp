@@ -76,9 +76,9 @@ std::vector<FoldedPhase> fold(const Recording& tape) {
     }
     for (; next_repeat < tape.repeats.size() && tape.repeats[next_repeat].first_event == i; ++next_repeat) {
       const RepeatMark& mark = tape.repeats[next_repeat];
-      if (mark.end_event == mark.first_event) continue;
+      if (mark.end_event == mark.first_event || mark.times.recorded() == 1) continue;
       Frame frame;
-      frame.times = mark.times.value();
+      frame.times = mark.times.recorded();
       frame.end_event = mark.end_event;
       frame.open(frames.back().stretches.back().phase, i);
       frames.push_back(std::move(frame));

@@ -20,6 +20,7 @@ const char* name(FieldType type);
 class Member {
  public:
   Member(std::int64_t& value) : address_(&value), type_(FieldType::integer) {}
+  Member(Size& value) : address_(&value), type_(FieldType::integer) {}
   Member(double& value) : address_(&value), type_(FieldType::number) {}
   Member(bool& value) : address_(&value), type_(FieldType::boolean) {}
   Member(std::string& value) : address_(&value), type_(FieldType::text) {}

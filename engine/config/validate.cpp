@@ -160,7 +160,7 @@ class Rules {
   }
 
   void check_sequence() {
-    const std::int64_t shares = recipe_.sequence_parallel ? recipe_.tensor_parallel : 1;
+    const std::int64_t shares = recipe_.sequence_parallel ? recipe_.tensor_parallel : Size(1);
     const char* path = "/recipe/sequence_length";
     if (recipe_.context_parallel > 1) {
       // Causal attention is balanced by giving every GPU one early and one late piece.

@@ -14,7 +14,7 @@ constexpr Bytes code_book = 256 * 4;  // bitsandbytes qmap: 256 fp32 values for 
 
 std::int64_t elements_of(Extent extent, const SteppedTensor& tensor) {
   const std::int64_t n = tensor.elements();
-  const auto side = [&](int from_end) { return tensor.shape[static_cast<std::size_t>(tensor.rank - from_end)]; };
+  const auto side = [&](int from_end) { return tensor.shape[static_cast<std::size_t>(tensor.rank - from_end)].value(); };
   switch (extent) {
     case Extent::full: return n;
     case Extent::rows: return tensor.rank < 1 ? 1 : n / side(1);
@@ -139,8 +139,8 @@ OptimizerFacts optimizer_facts(Optimizer optimizer, OptimizerImplementation aske
   return facts;
 }
 
-std::int64_t SteppedTensor::elements() const {
-  std::int64_t product = 1;
+Size SteppedTensor::elements() const {
+  Size product = 1;
   for (int i = 0; i < rank; ++i) product *= shape[static_cast<std::size_t>(i)];
   return product;
 }
@@ -150,7 +150,7 @@ std::vector<SteppedTensor> stepped_tensors(const ParameterTensors& tensors, DTyp
   std::vector<SteppedTensor> stepped;
   for (const ParameterTensor& tensor : tensors) {
     if (tensor.tied_to == nullptr && tensor.trainable) {
-      stepped.push_back({tensor.shape, tensor.rank, parameter, gradient, state});
+      stepped.push_back({{tensor.shape[0], tensor.shape[1], tensor.shape[2]}, tensor.rank, parameter, gradient, state});
     }
   }
   return stepped;

@@ -90,13 +90,13 @@ OptimizerFacts optimizer_facts(Optimizer optimizer, OptimizerImplementation impl
 
 /// One parameter as its optimizer sees it: under sharding, the local shard.
 struct SteppedTensor {
-  std::array<std::int64_t, 3> shape{};
+  std::array<Size, 3> shape{};
   int rank = 0;
   DType parameter = DType::float32;
   DType gradient = DType::float32;
   DType state = DType::float32;
 
-  std::int64_t elements() const;
+  Size elements() const;
 };
 
 std::vector<SteppedTensor> stepped_tensors(const ParameterTensors& tensors, DType parameter, DType gradient,

@@ -58,7 +58,7 @@ OptimizerWalk::OptimizerWalk(Optimizer optimizer, OptimizerImplementation implem
 SteppedTensor OptimizerWalk::stepped(const Tensor& parameter) const {
   SteppedTensor tensor;
   tensor.rank = parameter.rank() < 3 ? parameter.rank() : 3;
-  for (int i = 0; i < tensor.rank; ++i) tensor.shape[static_cast<std::size_t>(i)] = parameter.size(i).value();
+  for (int i = 0; i < tensor.rank; ++i) tensor.shape[static_cast<std::size_t>(i)] = parameter.size(i);
   tensor.parameter = parameter.dtype();
   tensor.gradient = parameter->grad.defined() ? parameter->grad.dtype() : parameter.dtype();
   tensor.state = state_ == DType::automatic ? parameter.dtype() : state_;
@@ -233,7 +233,7 @@ void clip_gradient_norm(int meshes) {
     const auto times = active_run().layer_times.find(active_run().parameter_layers[i]);
     count = count + (times == active_run().layer_times.end() ? Size(1) : times->second);
   });
-  if (count.value() == 0) return;
+  if (count == 0) return;
   Tensor total;
   {
     const Tensor stack = allocate({count}, dtype, {&stack_rule});

@@ -16,11 +16,11 @@ namespace trainmem {
 template <class Act, class End>
 void for_each_parameter(Act act, End end) {
   Run& run = active_run();
+  LayerStretches stretches;
   std::size_t i = 0;
   while (i < run.parameters.size()) {
     const std::int32_t layer = run.parameter_layers[i];
-    const auto found = run.layer_times.find(layer);
-    const Repeat repeat(found == run.layer_times.end() ? Size(1) : found->second);
+    stretches.enter(layer);
     const Layer scope(layer);
     for (; i < run.parameters.size() && run.parameter_layers[i] == layer; ++i) act(i, run.parameters[i]);
     end();

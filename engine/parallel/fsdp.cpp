@@ -27,7 +27,7 @@ constexpr Rule hook_rule{
 
 }  // namespace
 
-Fsdp::Fsdp(std::int64_t shards, ShardedFormats formats, Reshard policy, bool keeps_last_layer)
+Fsdp::Fsdp(Size shards, ShardedFormats formats, Reshard policy, bool keeps_last_layer)
     : shards_(shards), formats_(formats), reshard_(policy), keeps_last_layer_(keeps_last_layer) {
   active_run().parameter_maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
@@ -149,7 +149,7 @@ void Fsdp::after_backward(std::size_t index) {
     Tensor& gradient = parameter.gathered->grad;
     if (!gradient.defined()) continue;
     const Size bytes = gradient.elements() * Size(element_bytes(gradient.dtype()));
-    if (gradient->storage->bytes.value() > bytes.value()) gradient = clone_contiguous(gradient);
+    if (gradient->storage->bytes > bytes) gradient = clone_contiguous(gradient);
   }
   reshard(group);
   reduce_scatter_input_.reset();

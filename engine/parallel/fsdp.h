@@ -25,7 +25,7 @@ class Fsdp : public ModuleWrapper {
   /// `shards`: GPUs that share a parameter. Hooks the run's parameter_maker while it lives.
   /// `keeps_last_layer`: by default the last layer stays gathered after forward, as in torchtitan
   /// (infra/parallelize.py: apply_fsdp).
-  Fsdp(std::int64_t shards, ShardedFormats formats, Reshard reshard, bool keeps_last_layer);
+  Fsdp(Size shards, ShardedFormats formats, Reshard reshard, bool keeps_last_layer);
   ~Fsdp() override;
 
   int open_group(ModulePart part) override;

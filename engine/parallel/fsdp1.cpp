@@ -27,7 +27,7 @@ constexpr Rule hook_rule{"post-backward hook", "", runtime};
 
 }  // namespace
 
-Fsdp1::Fsdp1(std::int64_t shards, ShardedFormats formats) : shards_(shards), formats_(formats) {
+Fsdp1::Fsdp1(Size shards, ShardedFormats formats) : shards_(shards), formats_(formats) {
   active_run().parameter_maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
@@ -57,9 +57,10 @@ Tensor Fsdp1::make(const Shape& shape, DType dtype, const char* /*name*/) {
 void Fsdp1::close_groups() {
   Run& run = active_run();
   const Set<Component> component(run.component, Component::weights);
+  LayerStretches stretches;
   for (Group& group : groups_) {
     const Layer layer(group.layer);
-    const Repeat repeat(run.times_of(group.layer));
+    stretches.enter(group.layer);
     group.padded = round_up(group.elements, shards_);
     group.shard = allocate({group.padded / shards_}, stored_, {&shard_rule, "flat parameter shard"});
     note_kept(group.shard, shard_rule);
@@ -100,11 +101,13 @@ void Fsdp1::gather(Group& group) {
 Tensor Fsdp1::before_forward(int index, Tensor input) {
   if (active_run().recomputing) return input;
   Group& group = groups_[static_cast<std::size_t>(index)];
-  if (index == 0)  // a new forward: the gradients of the last step go
+  if (index == 0) {  // a new forward: the gradients of the last step go
+    LayerStretches stretches;
     for (Group& each : groups_) {
-      const Repeat repeat(active_run().times_of(each.layer));
+      stretches.enter(each.layer);
       if (!each.has_gradient()) each.held_gradient.reset();
     }
+  }
   gather(group);
   const Ref<Node> node = begin_node(hook_rule, {&input});
   if (!node) return input;

@@ -17,7 +17,7 @@ namespace trainmem {
 
 class Fsdp1 : public ModuleWrapper {
  public:
-  Fsdp1(std::int64_t shards, ShardedFormats formats);
+  Fsdp1(Size shards, ShardedFormats formats);
   ~Fsdp1() override;
 
   int open_group(ModulePart part) override;

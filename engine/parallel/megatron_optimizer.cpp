@@ -56,7 +56,7 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters, Size
   states_ = recipe.optimizer == Optimizer::adamw ? 2 : recipe.optimizer == Optimizer::sgd_momentum ? 1 : 0;
   copies_gradients_ = mixed_ && is_half(gradients);
   add_group(parameters, recipe.data_parallel_size);
-  if (expert_parameters.value() > 0) add_group(expert_parameters, expert_data_parallel(recipe));
+  if (expert_parameters > 0) add_group(expert_parameters, expert_data_parallel(recipe));
   for (const Group& group : groups_) {
     add(group.buffer, weights, Component::weights, weights_rule);
     add(group.buffer, gradients, Component::gradients, gradients_rule);

@@ -30,7 +30,7 @@ std::vector<PipelineStage> pipeline_stages(const Recipe& recipe, std::int64_t la
       ++sharer;
     }
     first_layer += stage.layers;
-    stage.micro_batches_in_flight = std::min(stages - i, recipe.gradient_accumulation_steps);
+    stage.micro_batches_in_flight = std::min(stages - i, recipe.gradient_accumulation_steps.value());
     result.push_back(stage);
   }
   return result;

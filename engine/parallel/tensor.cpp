@@ -30,8 +30,8 @@ Tensor all_gather(const Tensor& x, int dimension) {
   const Tensor gathered = allocate(flat, x.dtype(), {&gather_rule});
   Shape shape = x.shape();
   shape[dimension] = shape[dimension] * parts();
-  std::int64_t before = 1;
-  for (int i = 0; i < dimension; ++i) before *= x.size(i).value();
+  Size before = 1;
+  for (int i = 0; i < dimension; ++i) before *= x.size(i);
   if (before == 1) return alias(gathered, shape, contiguous_strides(shape));
   return allocate(shape, x.dtype(), {&order_rule});
 }

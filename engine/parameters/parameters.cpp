@@ -8,7 +8,7 @@ namespace {
 using Kind = ParameterKind;
 
 std::int64_t embedding_width(const Model& m) {
-  return m.word_embed_proj_dim > 0 ? m.word_embed_proj_dim : m.hidden_size;
+  return m.word_embed_proj_dim > 0 ? Size(m.word_embed_proj_dim) : m.hidden_size;
 }
 
 void append(ParameterTensors& to, const ParameterTensors& from) { to.insert(to.end(), from.begin(), from.end()); }

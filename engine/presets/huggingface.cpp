@@ -36,6 +36,9 @@ struct Keys {
   void read(std::int64_t& target, Names names) const {
     if (const auto* value = find(names); value != nullptr) target = static_cast<std::int64_t>(value->number);
   }
+  void read(Size& target, Names names) const {
+    if (const auto* value = find(names); value != nullptr) target = static_cast<std::int64_t>(value->number);
+  }
   void read(double& target, Names names) const {
     if (const auto* value = find(names); value != nullptr) target = value->number;
   }
@@ -152,7 +155,7 @@ void read_falcon(Model& model, const Keys& keys) {
     keys.read(norms, {"num_ln_in_parallel_attn"});
     model.norms_per_layer = norms;
   } else {
-    model.num_key_value_heads = keys.flag("multi_query", true) ? 1 : model.num_attention_heads;
+    model.num_key_value_heads = keys.flag("multi_query", true) ? Size(1) : model.num_attention_heads;
     model.parallel_attention_mlp = keys.flag("parallel_attn", true);
     model.norms_per_layer = model.parallel_attention_mlp ? 1 : 2;
   }

@@ -76,7 +76,7 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotP
       // Scratch of the kernel: row sums and the gradient of the query in fp32, and with grouped heads the gradients
       // of key and value for every query head. Taken as one piece, as the recorded steps have it.
       const Size rows = round_up(s[2], 128);
-      const Size width = s[3].value() <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
+      const Size width = s[3] <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
       Size bytes = s[0] * s[1] * rows * (width + Size(1)) * Size(element_bytes(DType::float32));
       if (key.size(1) != s[1]) bytes = bytes + Size(2) * s[0] * key.size(2) * s[1] * s[3] * Size(element_bytes(dtype));
       const Tensor scratch = allocate({bytes}, DType::uint8, {&flash_scratch_rule, "gradients and row sums (scratch)"});
@@ -191,9 +191,9 @@ Tensor additive_mask(const Tensor& mask, DType dtype) {
 
 /// attention.cpp, preprocess_mask: rows start at multiples of 16 elements, else the mask is padded.
 Tensor aligned_mask(Tensor mask) {
-  if (!mask.defined() || mask.size(-1).value() % 16 == 0) return mask;
+  if (!mask.defined() || mask.size(-1) % 16 == 0) return mask;
   Shape padded = mask.shape();
-  padded[-1] = padded[-1] + Size(16) - Size(mask.size(-1).value() % 16);
+  padded[-1] = padded[-1] + Size(16) - mask.size(-1) % 16;
   const Tensor memory = allocate(padded, mask.dtype(), {&mask_rule, "padded mask"});
   return alias(memory, mask.shape(), memory->strides);
 }
@@ -202,7 +202,7 @@ Tensor aligned_mask(Tensor mask) {
 
 AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const ScaledDotProduct& options) {
-  const std::int64_t width = q.size(3).value();
+  const Size width = q.size(3);
   const bool grouped = k.size(1) != q.size(1);
   const bool same_width = v.size(3) == q.size(3);
   if (options.forced_math || (grouped && !options.grouped)) return AttentionAlgorithm::math;

@@ -55,7 +55,7 @@ void accumulate(const Tensor& leaf, Tensor gradient) {
     set_component(body->grad, Component::gradients);
     note_kept(body->grad, accumulate_rule);
   } else {  // added in place: read and written
-    const Bytes bytes = body->grad.elements().value() * element_bytes(body->grad.dtype());
+    const Size bytes = body->grad.elements() * element_bytes(body->grad.dtype());
     note_traffic(Pass::backward, Component::gradients, 2 * bytes);
   }
   if (body->gradient_hook) body->gradient_hook(leaf);
@@ -91,7 +91,7 @@ class Engine {
       repeat_layer(*node);
       evaluate(*node);
     }
-    repeat_.reset();
+    stretches_.leave();
   }
 
  private:
@@ -129,13 +129,8 @@ class Engine {
   /// belongs to the stretch it is part of.
   void repeat_layer(const Node& node) {
     if (node.leaf.defined() || node.layer == layer_) return;
-    const Run& run = active_run();
     layer_ = node.layer;
-    if (const std::int32_t group = run.group_of(layer_); group != group_) {
-      repeat_.reset();
-      group_ = group;
-      repeat_ = std::make_unique<Repeat>(run.times_of(layer_));
-    }
+    stretches_.enter(layer_);
   }
 
   void evaluate(Node& node) {
@@ -179,9 +174,8 @@ class Engine {
   }
 
   std::vector<Ref<Node>> ready_;
-  std::unique_ptr<Repeat> repeat_;
+  LayerStretches stretches_{true};
   std::int32_t layer_ = active_run().layer;
-  std::int32_t group_ = active_run().group_of(layer_);
 };
 
 }  // namespace

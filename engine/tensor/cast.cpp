@@ -44,16 +44,16 @@ Tensor autocast_low(Tensor argument) {
   if (!cacheable) return to(std::move(x), run.autocast.dtype);
   const auto found = run.autocast_weights.find(x.get());
   if (found != run.autocast_weights.end()) return found->second;
-  const TensorBody* key = x.get();
+  const Tensor weight = x;
   Tensor copy;
   {
     const Set<Component> component(run.component, Component::weights);
-    note_traffic(Pass::forward, Component::weights, x.elements().value() * element_bytes(x.dtype()));
+    note_traffic(Pass::forward, Component::weights, x.elements() * element_bytes(x.dtype()));
     copy = to(std::move(x), run.autocast.dtype, autocast_rule.name);
   }
   if (!run.stopped) note_kept(copy, autocast_rule);
-  run.autocast_weights[key] = copy;
-  run.autocast_order.emplace_back(key, run.layer);
+  run.autocast_weights[weight.get()] = copy;
+  run.autocast_order.emplace_back(weight, run.layer);
   return copy;
 }
 

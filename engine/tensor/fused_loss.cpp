@@ -46,7 +46,7 @@ Tensor fused_linear_cross_entropy(Tensor argument, const Tensor& given_weight) {
   if (weight_gradient.defined()) keep(node, weight_gradient);
   const Tensor losses = allocate({x.size(0)}, DType::float32, {&fused_linear_rule, "losses"});
   // Logits and both gradients, all in forward; each chunk reads the weight, at least one pass over it is left.
-  const Bytes weight_bytes = weight.elements().value() * element_bytes(weight.dtype());
+  const Size weight_bytes = weight.elements() * element_bytes(weight.dtype());
   note_linear(Pass::forward, x.size(0), weight.elements(), weight_bytes);
   note_linear_backward(x.size(0), weight.elements(), weight_bytes, true, wants(node, 1));
   { const Tensor logits = allocate({chunk, weight.size(0)}, x.dtype(), {&fused_linear_rule, "logits of a chunk"}); }

@@ -38,7 +38,7 @@ Factors addmm_factors(const Tensor& x, const Tensor& weight, const Tensor& bias)
   return factors;
 }
 
-Bytes bytes_of(const Tensor& weight) { return weight.elements().value() * element_bytes(weight.dtype()); }
+Size bytes_of(const Tensor& weight) { return weight.elements() * element_bytes(weight.dtype()); }
 
 /// x (..., in) times a weight that maps in to out; the weight itself is (out, in) or (in, out).
 Tensor product(Factors factors, Size out, const char* role) {
@@ -135,9 +135,9 @@ Tensor matmul(Tensor left_argument, Tensor right_argument, const char* role) {
   if (a.rank() == 4 && a.size(1) != b.size(1)) {  // heads are broadcast
     const Shape a_heads{a.size(0), b.size(1), a.size(2), a.size(3)};
     const Shape b_heads{b.size(0), a.size(1), b.size(2), b.size(3)};
-    if (a.size(1).value() == 1) {
+    if (a.size(1) == 1) {
       a = expand(std::move(a), a_heads);
-    } else if (b.size(1).value() == 1) {
+    } else if (b.size(1) == 1) {
       b = expand(std::move(b), b_heads);
     }
   }

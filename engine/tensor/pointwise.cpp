@@ -36,7 +36,7 @@ Shape broadcast(const Tensor& a, const Tensor& b) {
   Shape shape = longer;
   const int added = longer.rank() - shorter.rank();
   for (int i = 0; i < shorter.rank(); ++i)
-    if (shape[i + added].value() == 1) shape[i + added] = shorter[i];
+    if (shape[i + added] == 1) shape[i + added] = shorter[i];
   return shape;
 }
 

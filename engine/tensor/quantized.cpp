@@ -47,7 +47,7 @@ Tensor quantized_linear(Tensor argument, const QuantizedWeight& weight, DType co
   const Shape whole{weight.out, weight.in};
   Shape shape = x.shape();
   shape[-1] = weight.out;
-  const Bytes packed = ceil_divide(weight.out * weight.in, 2).value();  // scales are small beside it
+  const Size packed = ceil_divide(weight.out * weight.in, 2);  // scales are small beside it
   Tensor result;
   {
     const Tensor copy = allocate(whole, computation, {&copy_rule});

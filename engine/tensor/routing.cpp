@@ -156,7 +156,7 @@ Tensor grouped_linear(Tensor argument, const Tensor& weight, const Tensor& offse
   if (wants(node, 0)) keep(node, weight);
   keep(node, offsets);
   const Size one = weight.size(1) * weight.size(2);  // each row meets one of the matrices, and all are read
-  const Bytes read = weight.elements().value() * element_bytes(weight.dtype());
+  const Size read = weight.elements() * element_bytes(weight.dtype());
   note_linear(Pass::forward, x.size(0), one, read);
   Tensor result = allocate({x.size(0), weight.size(turned ? 2 : 1)}, x.dtype(), {&grouped_rule, role});
   if (node)

@@ -87,17 +87,27 @@ Place::~Place() {
 Layer::Layer(std::int32_t index) : previous_(active_run().layer) { active_run().layer = index; }
 Layer::~Layer() { active_run().layer = previous_; }
 
-Repeat::Repeat(Size times) {
-  if (times.value() == 1 && times.line() == 0) return;
-  Recording& tape = active_run().tape;
-  mark_ = static_cast<std::int64_t>(tape.repeats.size());
-  tape.repeats.push_back({static_cast<std::uint32_t>(tape.events.size()), 0, times});
+Repeat::Repeat(Size times, std::int32_t layer, bool falling) {
+  const Run& run = active_run();
+  const bool once = times.line() == 0 && times.recorded() == 1;
+  if (once && (layer < 0 || !run.marks_layers)) return;
+  mark_ = static_cast<std::int64_t>(run.tape.repeats.size());
+  run.tape.repeats.push_back({static_cast<std::uint32_t>(run.tape.events.size()), 0, times, layer, falling});
 }
 
 Repeat::~Repeat() {
   if (mark_ < 0) return;
   Recording& tape = active_run().tape;
   tape.repeats[static_cast<std::size_t>(mark_)].end_event = static_cast<std::uint32_t>(tape.events.size());
+}
+
+void LayerStretches::enter(std::int32_t layer) {
+  const Run& run = active_run();
+  const std::int32_t group = layer < 0 ? -1 : run.group_of(layer);
+  if (group == group_) return;
+  repeat_.reset();
+  group_ = group;
+  if (group >= 0) repeat_.emplace(run.times_of(layer), group, falling_);
 }
 
 AutocastScope::AutocastScope(Autocast autocast) : previous_(active_run().autocast) { active_run().autocast = autocast; }
@@ -107,11 +117,10 @@ AutocastScope::~AutocastScope() {
   run.autocast = previous_;
   if (run.autocast.enabled) return;
   // The copies of a layer that stands for several go as often, unless this scope is part of its stretch.
-  for (std::size_t i = 0; i < run.autocast_order.size();) {
-    const std::int32_t layer = run.autocast_order[i].second;
-    const Repeat repeat(run.layer == -1 ? run.times_of(layer) : Size(1));
-    for (; i < run.autocast_order.size() && run.autocast_order[i].second == layer; ++i)
-      run.autocast_weights.erase(run.autocast_order[i].first);
+  LayerStretches stretches;
+  for (const auto& [weight, layer] : run.autocast_order) {
+    if (run.layer == -1) stretches.enter(layer);
+    run.autocast_weights.erase(weight.get());
   }
   run.autocast_order.clear();
 }

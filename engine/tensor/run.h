@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,7 +81,10 @@ class Run {
   bool inputs_want_gradient = false;  ///< frozen embeddings are made to want a gradient
   bool recomputing = false;           ///< a recomputed forward is running
   FlatMap<const TensorBody*, Tensor> autocast_weights;
-  std::vector<std::pair<const TensorBody*, std::int32_t>> autocast_order;  ///< as they were made, with their layers
+  /// The weights in the order in which they were cast, with their layers. They are held: the address of one that goes
+  /// could be given to another.
+  std::vector<std::pair<Tensor, std::int32_t>> autocast_order;
+  bool marks_layers = false;                ///< stretches of layers are marked, also of those that stand for themselves
   FlatMap<std::int32_t, Size> layer_times;  ///< how many equal layers a layer stands for; absent: one
   /// Layers that are repeated together, by the first of them; absent: each for itself.
   FlatMap<std::int32_t, std::int32_t> layer_groups;
@@ -150,16 +154,30 @@ class Layer {
   std::int32_t previous_;
 };
 
-/// Marks the events of its scope as happening `times` times.
+/// Marks the events of its scope as happening `times` times; see RepeatMark.
 class Repeat {
  public:
-  explicit Repeat(Size times);
+  explicit Repeat(Size times, std::int32_t layer = -1, bool falling = false);
   ~Repeat();
   Repeat(const Repeat&) = delete;
   Repeat& operator=(const Repeat&) = delete;
 
  private:
   std::int64_t mark_ = -1;
+};
+
+/// Marks the stretches of layers that are passed one after another; those that take turns are one stretch.
+class LayerStretches {
+ public:
+  explicit LayerStretches(bool falling = false) : falling_(falling) {}
+  /// What follows is of this layer; -1: of none.
+  void enter(std::int32_t layer);
+  void leave() { enter(-1); }
+
+ private:
+  bool falling_;
+  std::int32_t group_ = -1;
+  std::optional<Repeat> repeat_;
 };
 
 /// Autocast in force while in scope; the weight copies are dropped at the end of the outermost one.

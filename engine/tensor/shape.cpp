@@ -25,22 +25,22 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 /// Strides of `x` seen as `shape`; false if that needs a copy. at::detail::computeStride.
 bool view_strides(const Tensor& x, const Shape& shape, Strides& strides) {
   const Shape& old = x.shape();
-  if (x.elements().value() == 0) {
+  if (x.elements() == 0) {
     strides = contiguous_strides(shape);
     return true;
   }
   int view_dimension = shape.rank() - 1;
-  std::int64_t chunk_base = old.rank() > 0 ? x->strides[at(old.rank() - 1)] : 1;
-  std::int64_t tensor_elements = 1;
-  std::int64_t view_elements = 1;
+  Size chunk_base = old.rank() > 0 ? x->strides[at(old.rank() - 1)] : Size(1);
+  Size tensor_elements = 1;
+  Size view_elements = 1;
   for (int d = old.rank() - 1; d >= 0; --d) {
-    tensor_elements *= old[d].value();
+    tensor_elements *= old[d];
     const bool chunk_ends =
-        d == 0 || (old[d - 1].value() != 1 && x->strides[at(d - 1)] != tensor_elements * chunk_base);
+        d == 0 || (old[d - 1] != 1 && x->strides[at(d - 1)] != tensor_elements * chunk_base);
     if (!chunk_ends) continue;
-    while (view_dimension >= 0 && (view_elements < tensor_elements || shape[view_dimension].value() == 1)) {
+    while (view_dimension >= 0 && (view_elements < tensor_elements || shape[view_dimension] == 1)) {
       strides[at(view_dimension)] = view_elements * chunk_base;
-      view_elements *= shape[view_dimension].value();
+      view_elements *= shape[view_dimension];
       --view_dimension;
     }
     if (view_elements != tensor_elements) return false;
@@ -129,7 +129,7 @@ Tensor expand(Tensor argument, const Shape& shape) {
   const Ref<Node> node = begin_node(expand_rule, {&x});
   Strides strides{};
   const int added = shape.rank() - x.rank();
-  for (int i = 0; i < x.rank(); ++i) strides[at(i + added)] = x.size(i) == shape[i + added] ? x->strides[at(i)] : 0;
+  for (int i = 0; i < x.rank(); ++i) strides[at(i + added)] = x.size(i) == shape[i + added] ? x->strides[at(i)] : Size(0);
   Tensor result = alias(x, shape, strides);
   if (node)
     node->backward = [shape = x.shape()](Backward& b) {
@@ -169,7 +169,7 @@ Tensor part_of(const Tensor& x, const Shape& shape, const Strides& strides, cons
 Tensor slice(Tensor argument, int dimension, Size begin, Size end) {
   const Tensor x = std::move(argument);
   const int d = dimension < 0 ? x.rank() + dimension : dimension;
-  if (begin.value() == 0 && end == x.size(d)) return x;
+  if (begin == 0 && end == x.size(d)) return x;
   Shape shape = x.shape();
   shape[d] = end - begin;
   return part_of(x, shape, x->strides, slice_rule);

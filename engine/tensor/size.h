@@ -1,72 +1,171 @@
 // A size that remembers how it was computed.
 //
-// Shapes are made of Size. Its value is an ordinary integer. While a SizeTrace is active, every operation also
-// appends one line to it, so that a run's sizes can be computed again for other inputs without running it: that
-// is what a schedule (engine/schedule.h) evaluates. Without a trace nothing is appended.
+// Shapes and the dimensions of a configuration are Sizes. A Size's value is an ordinary integer. While a SizeTrace is
+// active (size_trace.h), arithmetic on the inputs of the trace is noted as well, and so is every answer that a run
+// gets from a comparison: a schedule (schedule.h) can then compute the sizes for other inputs, and knows for which
+// inputs the run would have gone the same way. A Size that turns into a plain number fixes its value. Without a
+// trace nothing is noted.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
-#include <vector>
 
 namespace trainmem {
 
-enum class SizeOperation : std::uint8_t { constant, input, add, subtract, multiply, divide, ceil_divide, maximum };
+enum class SizeOperation : std::uint8_t { input, add, subtract, multiply, divide, ceil_divide, maximum };
 
-/// The lines of a trace: line i computes value i from two earlier lines.
-struct SizeTrace {
-  struct Line {
-    SizeOperation operation = SizeOperation::constant;
-    std::uint32_t left = 0;
-    std::uint32_t right = 0;
-    std::int64_t value = 0;  ///< constant: its value; input: its index; otherwise the value when traced
-  };
-  std::vector<Line> lines;
-  std::uint32_t append(SizeOperation operation, std::uint32_t left, std::uint32_t right, std::int64_t value);
+/// Signs that a difference may have; a comparison that was true or false allows one or two of them.
+using Signs = std::uint8_t;
+struct Sign {
+  static constexpr Signs negative = 1;
+  static constexpr Signs zero = 2;
+  static constexpr Signs positive = 4;
 };
-
-/// The trace that operations append to; null outside schedule building.
-SizeTrace*& active_size_trace();
 
 class Size {
  public:
   constexpr Size() = default;
-  constexpr Size(std::int64_t value)
-      : value_(value) {}  // NOLINT(google-explicit-constructor): a plain number is a size
+  template <std::integral Number>
+  constexpr Size(Number value) : value_(value) {}  // NOLINT(google-explicit-constructor): a plain number is a size
+  /// A value that line `line` of the active trace computes.
   constexpr Size(std::int64_t value, std::uint32_t line) : value_(value), line_(line) {}
 
-  constexpr std::int64_t value() const { return value_; }
-  /// Line of the active trace that computed this size plus one; 0: a constant.
+  /// The number. A traced size is fixed: the schedule holds for this value of it alone.
+  constexpr std::int64_t value() const {
+    if (line_ != 0) fix();
+    return value_;
+  }
+  constexpr operator std::int64_t() const { return value(); }  // NOLINT(google-explicit-constructor): the same
+  /// The number for the record (names, the tape); whoever decides by it breaks schedules.
+  constexpr std::int64_t recorded() const { return value_; }
+  /// Line of the active trace that computed this size; 0: a constant.
   constexpr std::uint32_t line() const { return line_; }
 
-  friend Size operator+(const Size& a, const Size& b) { return make(SizeOperation::add, a, b, a.value_ + b.value_); }
-  friend Size operator-(const Size& a, const Size& b) {
-    return make(SizeOperation::subtract, a, b, a.value_ - b.value_);
-  }
-  friend Size operator*(const Size& a, const Size& b) {
-    return make(SizeOperation::multiply, a, b, a.value_ * b.value_);
-  }
-  /// Rounds down; b > 0.
-  friend Size operator/(const Size& a, const Size& b) { return make(SizeOperation::divide, a, b, a.value_ / b.value_); }
-  friend Size ceil_divide(const Size& a, const Size& b) {
-    return make(SizeOperation::ceil_divide, a, b, (a.value_ + b.value_ - 1) / b.value_);
-  }
-  friend Size maximum(const Size& a, const Size& b) {
-    return make(SizeOperation::maximum, a, b, a.value_ > b.value_ ? a.value_ : b.value_);
-  }
-  friend constexpr bool operator==(const Size& a, const Size& b) { return a.value_ == b.value_; }
-  friend constexpr bool operator!=(const Size& a, const Size& b) { return a.value_ != b.value_; }
-
- private:
-  static Size make(SizeOperation operation, const Size& a, const Size& b, std::int64_t value) {
-    if (active_size_trace() == nullptr || (a.line_ == 0 && b.line_ == 0)) return Size(value);
+  static constexpr Size make(SizeOperation operation, const Size& a, const Size& b, std::int64_t value) {
+    if ((a.line_ | b.line_) == 0) return value;
     return traced(operation, a, b, value);
   }
+  /// Tells the trace that a - b has one of `signs`; returns `answer`.
+  static constexpr bool answered(bool answer, const Size& a, const Size& b, Signs signs) {
+    if ((a.line_ | b.line_) != 0) guard(a, b, answer ? signs : static_cast<Signs>(~signs & 7U));
+    return answer;
+  }
+
+  template <class Number>
+  constexpr Size& operator+=(const Number& other);
+  template <class Number>
+  constexpr Size& operator*=(const Number& other);
+  template <class Number>
+  constexpr Size& operator/=(const Number& other);
+
+ private:
+  void fix() const;
   static Size traced(SizeOperation operation, const Size& a, const Size& b, std::int64_t value);
+  static void guard(const Size& a, const Size& b, Signs signs);
 
   std::int64_t value_ = 0;
   std::uint32_t line_ = 0;
 };
 
-inline Size round_up(const Size& a, const Size& multiple) { return ceil_divide(a, multiple) * multiple; }
+/// A Size and a whole number, or two Sizes.
+template <class A, class B>
+concept SizeOperands = (std::same_as<A, Size> && (std::same_as<B, Size> || std::integral<B>)) ||
+                       (std::integral<A> && std::same_as<B, Size>);
+
+template <class A, class B>
+requires SizeOperands<A, B>
+constexpr Size operator+(const A& left, const B& right) {
+  const Size a = left;
+  const Size b = right;
+  return Size::make(SizeOperation::add, a, b, a.recorded() + b.recorded());
+}
+
+template <class A, class B>
+requires SizeOperands<A, B>
+constexpr Size operator-(const A& left, const B& right) {
+  const Size a = left;
+  const Size b = right;
+  return Size::make(SizeOperation::subtract, a, b, a.recorded() - b.recorded());
+}
+
+template <class A, class B>
+requires SizeOperands<A, B>
+constexpr Size operator*(const A& left, const B& right) {
+  const Size a = left;
+  const Size b = right;
+  return Size::make(SizeOperation::multiply, a, b, a.recorded() * b.recorded());
+}
+
+/// Rounds down; the divisor is positive.
+template <class A, class B>
+requires SizeOperands<A, B>
+constexpr Size operator/(const A& left, const B& right) {
+  const Size a = left;
+  const Size b = right;
+  return Size::make(SizeOperation::divide, a, b, a.recorded() / b.recorded());
+}
+
+template <class A, class B>
+requires SizeOperands<A, B>
+constexpr Size operator%(const A& left, const B& right) { return left - left / right * right; }
+
+constexpr Size ceil_divide(const Size& a, const Size& b) {
+  return Size::make(SizeOperation::ceil_divide, a, b, (a.recorded() + b.recorded() - 1) / b.recorded());
+}
+
+constexpr Size maximum(const Size& a, const Size& b) {
+  return Size::make(SizeOperation::maximum, a, b, a.recorded() > b.recorded() ? a.recorded() : b.recorded());
+}
+
+constexpr Size minimum(const Size& a, const Size& b) { return a + b - maximum(a, b); }
+
+constexpr Size round_up(const Size& a, const Size& multiple) { return ceil_divide(a, multiple) * multiple; }
+
+template <class A, class B>
+requires SizeOperands<A, B>
+constexpr bool operator==(const A& left, const B& right) {
+  const Size a = left;
+  const Size b = right;
+  return Size::answered(a.recorded() == b.recorded(), a, b, Sign::zero);
+}
+
+template <class A, class B>
+requires SizeOperands<A, B>
+constexpr bool operator<(const A& left, const B& right) {
+  const Size a = left;
+  const Size b = right;
+  return Size::answered(a.recorded() < b.recorded(), a, b, Sign::negative);
+}
+
+template <class A, class B>
+requires SizeOperands<A, B>
+constexpr bool operator>(const A& left, const B& right) {
+  const Size a = left;
+  const Size b = right;
+  return Size::answered(a.recorded() > b.recorded(), a, b, Sign::positive);
+}
+
+template <class A, class B>
+requires SizeOperands<A, B>
+constexpr bool operator<=(const A& left, const B& right) { return !(left > right); }
+
+template <class A, class B>
+requires SizeOperands<A, B>
+constexpr bool operator>=(const A& left, const B& right) { return !(left < right); }
+
+template <class Number>
+constexpr Size& Size::operator+=(const Number& other) {
+  return *this = *this + other;
+}
+
+template <class Number>
+constexpr Size& Size::operator*=(const Number& other) {
+  return *this = *this * other;
+}
+
+template <class Number>
+constexpr Size& Size::operator/=(const Number& other) {
+  return *this = *this / other;
+}
 
 }  // namespace trainmem

@@ -37,9 +37,9 @@ DType Tensor::dtype() const { return body_->dtype; }
 bool Tensor::requires_grad() const { return defined() && body_->requires_grad; }
 
 bool Tensor::is_contiguous() const {
-  std::int64_t expected = 1;
+  Size expected = 1;
   for (int i = rank() - 1; i >= 0; --i) {
-    const std::int64_t size = shape()[i].value();
+    const Size size = shape()[i];
     if (size == 1) continue;
     if (body_->strides[static_cast<std::size_t>(i)] != expected) return false;
     expected *= size;
@@ -51,10 +51,10 @@ bool Tensor::sole_owner() const { return body_->references == 1 && body_->storag
 
 Strides contiguous_strides(const Shape& shape) {
   Strides strides{};
-  std::int64_t next = 1;
+  Size next = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     strides[static_cast<std::size_t>(i)] = next;
-    next *= std::max<std::int64_t>(shape[i].value(), 1);
+    next *= maximum(shape[i], 1);
   }
   return strides;
 }
@@ -78,7 +78,7 @@ void write_to_tape(Storage* storage, const Shape& shape, DType dtype, const Labe
   Run& run = *storage->run;
   if (run.stopped) return;
   StorageRecord record;
-  record.bytes = storage->bytes.value();
+  record.bytes = storage->bytes.recorded();
   record.size_line = storage->bytes.line();
   record.stream = run.stream;
   record.component = run.component;
@@ -86,7 +86,7 @@ void write_to_tape(Storage* storage, const Shape& shape, DType dtype, const Labe
   record.rank = static_cast<std::int8_t>(shape.rank());
   record.layer = run.layer;
   record.place = run.place;
-  for (int i = 0; i < shape.rank(); ++i) record.shape[static_cast<std::size_t>(i)] = shape[i].value();
+  for (int i = 0; i < shape.rank(); ++i) record.shape[static_cast<std::size_t>(i)] = shape[i].recorded();
   record.made_by = label.rule;
   record.role = label.name;
   storage->id = static_cast<std::int32_t>(run.tape.storages.size());
@@ -123,11 +123,11 @@ Tensor allocate_like(const Tensor& like, const Shape& shape, DType dtype, const 
     }
   }
   Strides strides{};
-  std::int64_t next = 1;
+  Size next = 1;
   for (int i = rank - 1; i >= 0; --i) {
     const int dimension = order[static_cast<std::size_t>(i)];
     strides[static_cast<std::size_t>(dimension)] = next;
-    next *= std::max<std::int64_t>(shape[dimension].value(), 1);
+    next *= maximum(shape[dimension], 1);
   }
   return make(shape, strides, dtype, allocate_storage(shape, dtype, label));
 }

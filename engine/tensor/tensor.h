@@ -82,7 +82,7 @@ class Shape {
   int rank_ = 0;
 };
 
-using Strides = std::array<std::int64_t, max_rank>;
+using Strides = std::array<Size, max_rank>;
 
 struct Storage : Pooled<Storage> {
   std::int32_t references = 0;

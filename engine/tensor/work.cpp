@@ -13,18 +13,19 @@ void note(Pass pass, Component component, Bytes bytes, double operations) {
   run.tape.work.push_back({event, component, pass == Pass::forward, bytes, operations});
 }
 
-double number(const Size& size) { return static_cast<double>(size.value()); }
+double number(const Size& size) { return static_cast<double>(size.recorded()); }
 
 }  // namespace
 
-void note_linear(Pass pass, const Size& rows, const Size& weight_elements, Bytes weight_bytes) {
-  note(pass, Component::weights, weight_bytes, 2 * number(rows) * number(weight_elements));
+void note_linear(Pass pass, const Size& rows, const Size& weight_elements, const Size& weight_bytes) {
+  note(pass, Component::weights, weight_bytes.recorded(), 2 * number(rows) * number(weight_elements));
 }
 
-void note_linear_backward(const Size& rows, const Size& weight_elements, Bytes weight_bytes, bool input, bool weight) {
+void note_linear_backward(const Size& rows, const Size& weight_elements, const Size& weight_bytes, bool input,
+                          bool weight) {
   const double product = 2 * number(rows) * number(weight_elements);
   const double products = (input ? 1 : 0) + (weight ? 1 : 0);
-  note(Pass::backward, Component::weights, input ? weight_bytes : 0, products * product);
+  note(Pass::backward, Component::weights, input ? weight_bytes.recorded() : 0, products * product);
 }
 
 void note_products(Pass pass, const Size& batch, const Size& m, const Size& k, const Size& n) {
@@ -44,6 +45,6 @@ void note_attention(Pass pass, const AttentionSizes& sizes) {
   note(Pass::backward, Component::activations, 0, 4 * product);
 }
 
-void note_traffic(Pass pass, Component component, Bytes bytes) { note(pass, component, bytes, 0); }
+void note_traffic(Pass pass, Component component, const Size& bytes) { note(pass, component, bytes.recorded(), 0); }
 
 }  // namespace trainmem

@@ -12,10 +12,11 @@ namespace trainmem {
 enum class Pass : std::uint8_t { forward, backward };
 
 /// `rows` vectors times a weight, which is read once.
-void note_linear(Pass pass, const Size& rows, const Size& weight_elements, Bytes weight_bytes);
+void note_linear(Pass pass, const Size& rows, const Size& weight_elements, const Size& weight_bytes);
 
 /// Backward of the same: the gradients of the input, which reads the weight, and of the weight.
-void note_linear_backward(const Size& rows, const Size& weight_elements, Bytes weight_bytes, bool input, bool weight);
+void note_linear_backward(const Size& rows, const Size& weight_elements, const Size& weight_bytes, bool input,
+                          bool weight);
 
 /// Products (m, k) by (k, n), `batch` of them.
 void note_products(Pass pass, const Size& batch, const Size& m, const Size& k, const Size& n);
@@ -34,6 +35,6 @@ struct AttentionSizes {
 void note_attention(Pass pass, const AttentionSizes& sizes);
 
 /// Bytes read and written beside what is allocated.
-void note_traffic(Pass pass, Component component, Bytes bytes);
+void note_traffic(Pass pass, Component component, const Size& bytes);
 
 }  // namespace trainmem

@@ -113,7 +113,7 @@ Tensor StageModel::experts(const ExpertLayer& layer, Tensor argument) const {
   const Sizes& z = settings_.sizes;
   const Size tokens = normed.size(0) * normed.size(1);
   const Size sent = tokens * Size(settings_.model.experts.num_experts_per_tok);
-  const bool exchanges = z.expert_ranks.value() > 1;
+  const bool exchanges = z.expert_ranks > 1;
   const Size received = exchanges ? received_rows(sent, settings_.recipe.expert_imbalance) : sent;
   const Tensor flat = view(normed, {tokens, z.h});
   const Tensor scores = route(layer, flat);
@@ -122,14 +122,14 @@ Tensor StageModel::experts(const ExpertLayer& layer, Tensor argument) const {
   Tensor weights = select_scores(scores, sent);
   const Tensor permuted = index_rows(flat, source, "tokens by expert");
   Tensor dispatched = exchanges ? all_to_all(permuted, received, "received tokens") : permuted;
-  const bool several = z.local_experts.value() > 1;
+  const bool several = z.local_experts > 1;
   if (exchanges && !several) set_component(dispatched, Component::activations);  // the experts keep them
   if (exchanges) weights = all_to_all(std::move(weights), received, "received routing weights");
 
   Tensor shared;
   if (settings_.model.experts.n_shared_experts > 0) shared = shared_expert(layer, normed);
   Tensor rows = dispatched;
-  const bool divided = z.expert_t.value() > 1;
+  const bool divided = z.expert_t > 1;
   if (divided) {
     rows = gather_rows(std::move(rows), z.expert_t);
     weights = gather_rows(std::move(weights), z.expert_t);

@@ -74,7 +74,7 @@ Tensor StageModel::core_attention(Tensor q, Tensor k, Tensor v) const {
   if (settings_.recipe.attention != AttentionKernel::eager)
     return flash_attention(std::move(q), std::move(k), std::move(v));
   // dot_product_attention.py.
-  if (z.a.value() > z.k.value()) {
+  if (z.a > z.k) {
     k = repeat_heads(std::move(k), z.a / z.k);
     v = repeat_heads(std::move(v), z.a / z.k);
   }
@@ -116,7 +116,7 @@ Tensor StageModel::attention(const Block& block, Tensor normed) const {
     k = rotate(std::move(k));
   }
   const bool flash = settings_.recipe.attention != AttentionKernel::eager;
-  if (flash && (turns || z.a.value() > z.k.value() || model.qk_norm != QkNorm::none)) {
+  if (flash && (turns || z.a > z.k || model.qk_norm != QkNorm::none)) {
     // Parts of one tensor with strides of their own are made contiguous: _get_qkv_layout.
     q = contiguous(std::move(q), "query");
     k = contiguous(std::move(k), "key");

@@ -102,7 +102,7 @@ StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool re
   const Size value_width = latent.kv_lora_rank > 0 ? Size(latent.v_head_dim) : z.d;
   block.projection = make_linear(z.a * value_width, z.h, model.attention_output_bias, "attention projection", times);
   block.mlp_norm = make_norm(z.h, "MLP norm", times);
-  const std::int64_t in_model = std::min(settings_.stage.first_layer + index, model.num_hidden_layers - 1);
+  const std::int64_t in_model = minimum(settings_.stage.first_layer + index, model.num_hidden_layers - 1);
   block.has_experts = layer_kind(model, in_model).experts;
   if (block.has_experts) {
     block.experts = make_experts(times);

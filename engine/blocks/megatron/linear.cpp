@@ -18,8 +18,8 @@ constexpr Rule gather_rule{"all-gather of the sequence", "",
 constexpr Rule scatter_rule{"reduce-scatter of the sequence", "",
                             "Megatron-Core tensor_parallel/mappings.py: _reduce_scatter_along_first_dim"};
 
-Bytes weight_bytes(const ParallelLinear& layer, DType dtype) {
-  return (layer.in * layer.out * layer.stack).value() * element_bytes(dtype);
+Size weight_bytes(const ParallelLinear& layer, DType dtype) {
+  return layer.in * layer.out * layer.stack * element_bytes(dtype);
 }
 
 /// All rows of x. Nothing is allocated where the global memory buffer takes them.
@@ -43,7 +43,7 @@ Tensor column_linear(Tensor argument, const ParallelLinear& layer, const Sequenc
   keep(node, x);
   const Tensor gathered = gather(x, layout);
   const Size rows = layout.sequence * x.size(1);
-  const Bytes read = weight_bytes(layer, x.dtype());
+  const Size read = weight_bytes(layer, x.dtype());
   note_linear(Pass::forward, rows, layer.in * layer.out, read);
   Tensor result = allocate({layout.sequence, x.size(1), layer.out}, x.dtype(), {&column_rule, role});
   if (node)
@@ -66,7 +66,7 @@ Tensor row_linear(Tensor argument, const ParallelLinear& layer, const SequenceLa
   const Ref<Node> node = begin_node(row_rule, {&x});
   keep(node, x);
   const Size rows = layout.sequence * x.size(1);
-  const Bytes read = weight_bytes(layer, x.dtype());
+  const Size read = weight_bytes(layer, x.dtype());
   note_linear(Pass::forward, rows, layer.in * layer.out, read);
   Tensor result;
   {

@@ -29,7 +29,7 @@ Tensor join_loss(const Tensor& hidden, const Tensor& loss) {
 
 /// Every rank's columns of (s, b, h / t), together.
 Tensor gather_columns(const Tensor& x, const Size& ranks) {
-  if (ranks.value() == 1) return x;
+  if (ranks == 1) return x;
   const Ref<Node> node = begin_node(gather_rule, {&x});
   const Shape whole{x.size(0), x.size(1), x.size(2) * ranks};
   Tensor result;

@@ -23,7 +23,7 @@ Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const Seque
                             Size t) {
   const Ref<Node> node = begin_node(embedding_rule, {&weight});
   Tensor rows = ids;
-  if (t.value() > 1) {  // ids of other ranks' rows point at row 0
+  if (t > 1) {  // ids of other ranks' rows point at row 0
     rows = allocate(ids.shape(), DType::int64, {&embedding_rule, "masked token ids"});
     keep(node, allocate(ids.shape(), DType::boolean, {&embedding_rule, "mask of other ranks' tokens"}));
   }
@@ -33,7 +33,7 @@ Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const Seque
   Tensor result = allocate({b, layout.sequence, h}, weight.dtype(), {&embedding_rule, "embedding"});
   if (scatter) {
     // (s, b, h) is a copy unless there is one sequence only.
-    if (b.value() > 1) result = allocate({layout.sequence, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
+    if (b > 1) result = allocate({layout.sequence, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
     result = allocate({layout.local, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
   }
   if (node)
@@ -44,7 +44,7 @@ Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const Seque
         const Size batch = gradient.size(1);
         const Shape whole{layout.sequence, batch, gradient.size(2)};
         all_rows = allocate(whole, gradient.dtype(), {&embedding_rule, "gathered gradient"});
-        if (batch.value() > 1) all_rows = allocate(whole, gradient.dtype(), {&embedding_rule, "gathered gradient"});
+        if (batch > 1) all_rows = allocate(whole, gradient.dtype(), {&embedding_rule, "gathered gradient"});
       }
       backward.give(0, allocate(shape, gradient.dtype(), {&embedding_rule, "weight gradient"}));
     };

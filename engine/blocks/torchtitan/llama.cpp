@@ -16,7 +16,7 @@ constexpr Rule buffer_rule{"buffer", "a buffer of the model", "torchtitan models
 
 /// repeat_kv: (b, s, k, d) to (b, s, k * times, d).
 Tensor repeat_heads(const Tensor& x, const Size& times) {
-  if (times.value() == 1) return x;
+  if (times == 1) return x;
   const Shape& s = x.shape();
   return reshape(expand(unsqueeze(x, 3), {s[0], s[1], s[2], times, s[3]}), {s[0], s[1], s[2] * times, s[3]});
 }

@@ -91,7 +91,7 @@ class FalconBlock : public Block {
       query = reshape(std::move(query), flat);
       key = reshape(std::move(key), flat);
       value = reshape(std::move(value), flat);
-    } else if (k.value() == 1) {
+    } else if (k == 1) {
       const Tensor heads = view(fused, {b, s, a + Size(2), d});
       query = slice(heads, 2, 0, a);
       key = index_one(heads, 2);

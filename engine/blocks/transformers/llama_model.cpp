@@ -52,7 +52,7 @@ void LlamaModel::make_masks(BlockInputs& inputs, const Tensor& embedded) const {
   if (full) inputs.mask = causal_mask(batch, s, embedded.dtype(), inputs.attention, false);
   if (!window) return;
   // masking_utils.py, _ignore_causal_mask_sdpa: a window as long as the sequence still makes a mask.
-  const bool needed = inputs.attention == AttentionKernel::eager || s.value() >= model.sliding_window;
+  const bool needed = inputs.attention == AttentionKernel::eager || s >= model.sliding_window;
   if (needed) inputs.sliding_mask = causal_mask(batch, s, embedded.dtype(), inputs.attention, true);
 }
 

@@ -31,8 +31,8 @@ Tensor causal_loss(Tensor logits, const Tensor& labels) {
   const Size sequence = labels.size(1);
   const Tensor padded = allocate({batch, sequence + Size(1)}, DType::int64, {&labels_rule});
   // labels[..., 1:].contiguous(): a view for one sequence, a copy for more.
-  const Tensor shifted = batch.value() == 1 ? alias(padded, labels.shape(), labels->strides)
-                                            : allocate(labels.shape(), DType::int64, {&labels_rule});
+  const Tensor shifted = batch == 1 ? alias(padded, labels.shape(), labels->strides)
+                                    : allocate(labels.shape(), DType::int64, {&labels_rule});
   const Shape rows{batch * sequence, logits.size(-1)};
   logits = view(std::move(logits), rows);
   return cross_entropy(logits, shifted);
@@ -75,28 +75,33 @@ std::int64_t period(const Model& model, const Recipe& recipe) {
 /// Layers at the beginning that are not of the kinds that take turns: dense ones before layers with experts.
 std::int64_t leading_layers(const Model& model) {
   if (model.experts.num_experts == 0) return 0;
-  return std::min(model.experts.first_k_dense_replace, model.num_hidden_layers);
+  return minimum(model.experts.first_k_dense_replace, model.num_hidden_layers);
 }
 
 }  // namespace
 
 std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, bool fold) {
-  // The first layers of every kind and the last ones touch what lies outside: they stand alone. What comes between
-  // is one group, repeated.
+  // The first layers of every kind and the last ones touch what lies outside: they stand alone, and so do those beside
+  // them, which show how a layer of the middle hangs together with its neighbours. What comes between is one group,
+  // repeated.
   const Size layers = model.num_hidden_layers;
   const Size length = period(model, recipe);
   const Size lead = leading_layers(model);
-  const Size times = (layers - lead - length - maximum(length, 2)) / length;
+  const Size times = (layers - lead - 4 * length) / length;
   std::vector<LayerSlot> slots;
-  const auto add = [&](std::int64_t index, Size often, std::int64_t group) {
-    slots.push_back({static_cast<std::int32_t>(index), often, static_cast<std::int32_t>(group)});
+  const auto add = [&](const Size& index, const Size& often, const Size& group, std::int64_t kind) {
+    slots.push_back({static_cast<std::int32_t>(index.recorded()), often, static_cast<std::int32_t>(group.recorded()),
+                     static_cast<std::int32_t>(kind)});
   };
-  const bool folds = fold && times.value() > 1;
-  const std::int64_t first = folds ? lead.value() + length.value() : layers.value();
-  for (std::int64_t i = 0; i < first; ++i) add(i, 1, i);
-  if (!folds) return slots;
-  for (std::int64_t i = first; i < first + length.value(); ++i) add(i, times, first);
-  for (std::int64_t i = first + times.value() * length.value(); i < layers.value(); ++i) add(i, 1, i);
+  if (!fold || times <= 1) {
+    for (std::int64_t i = 0; i < layers; ++i) add(i, 1, i, i);
+    return slots;
+  }
+  const std::int64_t first = lead + 2 * length;
+  for (std::int64_t i = 0; i < first; ++i) add(i, 1, i, i);
+  for (std::int64_t i = first; i < first + length; ++i) add(i, times, first, i);
+  const Size last = first + times * length;
+  for (std::int64_t i = 0; last + i < layers; ++i) add(last + i, 1, last + i, first + i % length.value());
   return slots;
 }
 
@@ -118,16 +123,18 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
   const bool apart = recipe.fsdp_wrap_embeddings && !architecture_->model.tie_word_embeddings;
   if (wrapper_ != nullptr) embedding_group_ = wrapper_->open_group(apart ? ModulePart::embedding : ModulePart::root);
   architecture_->make_embedding();
+  LayerStretches stretches;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const LayerSlot& slot = slots_[i];
     const Layer layer(slot.index);
     active_run().layer_times[slot.index] = slot.times;
     active_run().layer_groups[slot.index] = slot.group;
-    const Repeat repeat(slot.times);
+    stretches.enter(slot.index);
     if (wrapper_ != nullptr)
       groups_.push_back(wrapper_->open_group(i + 1 == slots_.size() ? ModulePart::last_layer : ModulePart::layer));
-    blocks_.push_back(architecture_->make_block(slot.index));
+    blocks_.push_back(architecture_->make_block(slot.kind));
   }
+  stretches.leave();
   if (wrapper_ != nullptr) {
     head_group_ = embedding_group_;
     if (apart)
@@ -141,7 +148,7 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the caller's variable lives while the block runs
 Tensor CausalModel::recomputed(std::size_t i, Tensor hidden, const Forward& forward) {
-  if (!recomputes(recipe_, slots_[i].index)) return forward(hidden);
+  if (!recomputes(recipe_, slots_[i].kind)) return forward(hidden);
   if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden);
   return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations);
 }
@@ -166,16 +173,13 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
   Tensor hidden = std::move(state.hidden);
   if (wrapper_ != nullptr && embedding_group_ != head_group_)
     hidden = wrapper_->after_forward(embedding_group_, std::move(hidden));
-  std::unique_ptr<Repeat> repeat;
+  LayerStretches stretches;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Layer layer(slots_[i].index);
-    if (i == 0 || slots_[i].group != slots_[i - 1].group) {
-      repeat.reset();
-      repeat = std::make_unique<Repeat>(slots_[i].times);
-    }
+    stretches.enter(slots_[i].index);
     hidden = run_layer(i, hidden, state.inputs);
   }
-  repeat.reset();
+  stretches.leave();
   if (wrapper_ != nullptr && embedding_group_ != head_group_)
     hidden = wrapper_->before_forward(head_group_, std::move(hidden));
   return architecture_->end(std::move(hidden));
@@ -189,8 +193,8 @@ Tensor CausalModel::forward(const Tensor& ids) {
     // torchtune modules/transformer.py: chunked_output, 8 parts of the sequence.
     const Size sequence = hidden_.size(1);
     const Size part = ceil_divide(sequence, 8);
-    for (Size begin = 0; begin.value() < sequence.value(); begin = begin + part) {
-      const Size end = begin.value() + part.value() < sequence.value() ? begin + part : sequence;
+    for (Size begin = 0; begin < sequence; begin = begin + part) {
+      const Size end = begin + part < sequence ? begin + part : sequence;
       chunks_.push_back(architecture_->head(slice(hidden_, 1, begin, end)));
     }
     return {};

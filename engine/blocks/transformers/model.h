@@ -93,6 +93,7 @@ struct LayerSlot {
   std::int32_t index = 0;
   Size times = 1;
   std::int32_t group = 0;  ///< index of the group's first layer
+  std::int32_t kind = 0;   ///< index of a layer of the same kind, the same however many layers there are
 };
 
 /// The layers of a model: all of them, or with equal ones in a row taken together. Layers of several kinds, which

@@ -51,7 +51,7 @@ class MptBlock : public Block {
     const Tensor value = split_heads(parts[2], a, d);
     Tensor scores = multiply_number(matmul(query, transpose(key, -1, -2), "scores"));
     const Size positions = inputs.alibi.size(2);
-    const Tensor bias = positions.value() > s.value() ? slice(inputs.alibi, 2, positions - s, positions) : inputs.alibi;
+    const Tensor bias = positions > s ? slice(inputs.alibi, 2, positions - s, positions) : inputs.alibi;
     scores = scores + bias;
     scores = masked_fill(scores, inputs.mask);
     // The scores stay a local variable beside the weights.

@@ -81,7 +81,7 @@ class Opt : public Decoder {
   void make_embedding() override {
     {
       const Place place("embedding");
-      const Size width = model.word_embed_proj_dim > 0 ? model.word_embed_proj_dim : model.hidden_size;
+      const Size width = model.word_embed_proj_dim > 0 ? Size(model.word_embed_proj_dim) : model.hidden_size;
       embedding_ = make_parameter({model.vocab_size, width}, weights, "token embedding");
       positions_ = make_parameter({model.learned_positions, model.hidden_size}, weights, "position embedding");
       if (model.word_embed_proj_dim > 0) {

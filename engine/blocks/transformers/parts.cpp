@@ -167,7 +167,7 @@ Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool
 }
 
 Tensor repeat_kv(const Tensor& x, Size times) {
-  if (times.value() == 1) return x;
+  if (times == 1) return x;
   const Shape& s = x.shape();
   return reshape(expand(unsqueeze(x, 2), {s[0], s[1], times, s[2], s[3]}), {s[0], s[1] * times, s[2], s[3]});
 }
@@ -181,7 +181,7 @@ Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, Att
     call.causal = !mask.defined();
     call.dropout = options.dropout;
     call.forced_math = kernel == AttentionKernel::sdpa_math;
-    call.grouped = groups.value() != 1;
+    call.grouped = groups != 1;
     if (mask.defined()) {
       key = repeat_kv(key, groups);
       value = repeat_kv(value, groups);
