@@ -12,6 +12,7 @@
 #include "engine/parameters/parameters.h"
 #include "engine/runtime.h"
 #include "engine/step.h"
+#include "engine/tape_expand.h"
 #include "engine/tape_fold.h"
 #include "engine/tape_rows.h"
 #include "engine/textbook.h"
@@ -20,6 +21,8 @@
 namespace trainmem {
 
 namespace {
+
+constexpr std::int32_t step_count = 2;  ///< the second is the steady state
 
 /// The phases of initialisation and the last step, each with its highest moment.
 std::vector<PhasePeak> phases_of_last_step(const std::vector<FoldedPhase>& folded, std::int32_t last_step) {
@@ -78,13 +81,24 @@ std::int64_t adapter_parameters(const Recording& tape) {
 
 bool is_megatron(const Config& config) { return config.recipe.framework == Framework::megatron; }
 
-/// cuBLAS workspaces that are not on the tape; Megatron's stages have theirs there.
-Bytes workspace_beside(const Config& config) { return is_megatron(config) ? 0 : cublas_workspace(config.gpu); }
+/// The stages, and the folded tape of the highest of them that were run.
+struct StageRuns {
+  std::vector<Stage> stages;
+  Recording folded;
+  std::int64_t folded_stage = -1;
+  Bytes folded_peak = 0;
+};
 
 /// A pipeline stage by the fold of its tape.
-Stage stage_by_fold(const Config& config, const PipelineStage& part) {
-  const std::vector<FoldedPhase> folded = fold(run_training(config, {.steps = 2, .fold = true, .stage = part.index}));
+Stage stage_by_fold(const Config& config, const PipelineStage& part, StageRuns& runs) {
+  Recording tape = run_training(config, {.steps = step_count, .fold = true, .stage = part.index});
+  const std::vector<FoldedPhase> folded = fold(tape);
   const Alive& peak = highest(folded).peak;
+  if (peak.total > runs.folded_peak) {
+    runs.folded = std::move(tape);
+    runs.folded_stage = part.index;
+    runs.folded_peak = peak.total;
+  }
   const Bytes workspace = workspace_beside(config);
   Stage stage;
   stage.index = part.index;
@@ -120,16 +134,18 @@ bool fill_line(std::vector<Stage>& stages, std::size_t first, std::size_t last) 
   return true;
 }
 
-std::vector<Stage> all_stages(const Config& config) {
+StageRuns all_stages(const Config& config) {
   const std::vector<PipelineStage> parts = pipeline_stages(config.recipe, config.model.num_hidden_layers);
-  std::vector<Stage> stages(parts.size());
+  StageRuns runs;
+  std::vector<Stage>& stages = runs.stages;
+  stages.resize(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     stages[i].index = parts[i].index;
     stages[i].layers = parts[i].layers;
     stages[i].micro_batches_in_flight = parts[i].micro_batches_in_flight;
   }
   const std::size_t count = parts.size();
-  const auto run = [&](std::size_t i) { stages[i] = stage_by_fold(config, parts[i]); };
+  const auto run = [&](std::size_t i) { stages[i] = stage_by_fold(config, parts[i], runs); };
   if (count > 6) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{2}, count - 2, count - 1}) run(i);
     if (!fill_line(stages, 1, count - 2))
@@ -140,7 +156,14 @@ std::vector<Stage> all_stages(const Config& config) {
   const auto worst = std::max_element(stages.begin(), stages.end(),
                                       [](const Stage& a, const Stage& b) { return a.allocated < b.allocated; });
   worst->worst = true;
-  return stages;
+  return runs;
+}
+
+/// The whole step of the stage that `folded` is of. Pipelines fold micro-batches that a whole recording has.
+Recording full_recording(const Config& config, std::int64_t stage, const Recording& folded) {
+  Recording tape;
+  if (config.recipe.pipeline_parallel == 1 && !is_megatron(config) && expand(folded, tape)) return tape;
+  return run_training(config, {.steps = step_count, .short_accumulation = true, .stage = stage});
 }
 
 std::int64_t worst_stage(const std::vector<Stage>& stages) {
@@ -151,12 +174,16 @@ std::int64_t worst_stage(const std::vector<Stage>& stages) {
 
 }  // namespace
 
+Bytes workspace_beside(const Config& config) { return is_megatron(config) ? 0 : cublas_workspace(config.gpu); }
+
 Result estimate(const Config& config) {
-  constexpr std::int32_t steps = 2;
   Result result;
-  result.stages = all_stages(config);
+  StageRuns runs = all_stages(config);
+  result.stages = std::move(runs.stages);
   const std::int64_t stage = worst_stage(result.stages);
-  const Recording tape = run_training(config, {.steps = steps, .short_accumulation = true, .stage = stage});
+  if (runs.folded_stage != stage)
+    runs.folded = run_training(config, {.steps = step_count, .fold = true, .stage = stage});
+  const Recording tape = full_recording(config, stage, runs.folded);
   const std::vector<FoldedPhase> folded = fold(tape);
   const FoldedPhase& peak = highest(folded);
   result.allocated = peak.peak.total;
@@ -166,7 +193,7 @@ Result estimate(const Config& config) {
   const std::string place = place_at(tape, peak.peak_event);
   if (!place.empty()) result.peak_where += " / " + place;
   result.rows = rows_at(tape, peak.peak_event);
-  result.phases = phases_of_last_step(folded, steps);
+  result.phases = phases_of_last_step(folded, step_count);
   result.timeline = timeline(tape);
   if (!is_megatron(config)) add_workspace(result, config.gpu);
 
@@ -191,25 +218,20 @@ Result estimate(const Config& config) {
   result.num_gpus = r.data_parallel_size * r.tensor_parallel * r.pipeline_parallel * r.context_parallel;
   result.global_batch_size = r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;
   result.textbook = textbook(config, result.parameters);
-  result.bandwidth = bandwidth(config, result, run_training(config, {.steps = steps, .fold = true, .stage = stage}));
+  result.bandwidth = bandwidth(config, result, runs.folded);
   result.not_counted = not_counted(config);
   return result;
 }
 
+Peak stage_peak(const Config& config, std::int64_t stage) {
+  const std::vector<FoldedPhase> folded =
+      fold(run_training(config, {.steps = step_count, .fold = true, .stage = stage}));
+  const FoldedPhase& peak = highest(folded);
+  return {peak.peak.total, peak.peak.components, peak.phase};
+}
+
 Peak estimate_peak(const Config& config) {
-  const std::int64_t stages = std::max<std::int64_t>(config.recipe.pipeline_parallel, 1);
-  Peak result;
-  // Stages after the second hold no more than it does, but for the last one with its logits.
-  for (const std::int64_t stage : {std::int64_t{0}, std::int64_t{1}, stages - 1}) {
-    const std::vector<FoldedPhase> folded = fold(run_training(config, {.steps = 2, .fold = true, .stage = stage}));
-    const FoldedPhase& peak = highest(folded);
-    if (peak.peak.total > result.allocated) result = {peak.peak.total, peak.peak.components, peak.phase};
-    if (stage == stages - 1) break;
-  }
-  const Bytes workspace = workspace_beside(config);
-  result.allocated += workspace;
-  result.components[static_cast<std::size_t>(Component::workspace)] += workspace;
-  return result;
+  return highest_stage(config, workspace_beside(config), [&](std::int64_t stage) { return stage_peak(config, stage); });
 }
 
 }  // namespace trainmem

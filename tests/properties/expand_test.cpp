@@ -1,0 +1,76 @@
+// The recording that is written out of a folded one is the one of a run of all layers, event for event.
+#include <cstdlib>
+
+#include "engine/border/link.h"
+#include "engine/config/validate.h"
+#include "engine/parallel/zero.h"
+#include "engine/step.h"
+#include "engine/tape_expand.h"
+#include "tests/catch.h"
+#include "tests/random_config.h"
+
+using namespace trainmem;
+
+namespace {
+
+bool same(const StorageRecord& a, const StorageRecord& b) {
+  return a.bytes == b.bytes && a.stream == b.stream && a.component == b.component && a.dtype == b.dtype &&
+         a.rank == b.rank && a.layer == b.layer && a.place == b.place && a.shape == b.shape && a.made_by == b.made_by &&
+         a.kept_by == b.kept_by && a.role == b.role;
+}
+
+/// Index of the first storage that differs; -1: none.
+std::int64_t first_difference(const Recording& a, const Recording& b) {
+  for (std::size_t i = 0; i < a.storages.size() && i < b.storages.size(); ++i)
+    if (!same(a.storages[i], b.storages[i])) return static_cast<std::int64_t>(i);
+  return a.storages.size() == b.storages.size() ? -1 : 0;
+}
+
+/// Place and layer of every event.
+std::vector<std::pair<std::uint32_t, std::int32_t>> places(const Recording& tape) {
+  std::vector<std::pair<std::uint32_t, std::int32_t>> result(tape.events.size());
+  for (std::size_t i = 0; i < tape.place_marks.size(); ++i) {
+    const std::size_t end = i + 1 < tape.place_marks.size() ? tape.place_marks[i + 1].first_event : result.size();
+    for (std::size_t event = tape.place_marks[i].first_event; event < end; ++event)
+      result[event] = {tape.place_marks[i].place, tape.place_marks[i].layer};
+  }
+  return result;
+}
+
+bool has_repeats(const Recording& folded) {
+  for (const RepeatMark& mark : folded.repeats)
+    if (mark.layer >= 0 && mark.times.recorded() > 1) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("property: a folded recording is written out as the run of all layers, event for event") {
+  Random random(81);
+  int expanded = 0;
+  int refused = 0;
+  for (int i = 0; i < 250; ++i) {
+    Config config = random_valid_config(random);
+    if (config.recipe.framework == Framework::megatron || uses_zero(config.recipe)) continue;
+    const Recording folded = run_training(config, {.steps = 2, .fold = true});
+    if (!has_repeats(folded)) continue;
+    INFO(format_link(config));
+    Recording written;
+    if (!expand(folded, written)) {
+      ++refused;
+      WARN("not expanded: " << format_link(config));
+      continue;
+    }
+    ++expanded;
+    const Recording full = run_training(config, {.steps = 2, .short_accumulation = true});
+    REQUIRE(written.events == full.events);
+    REQUIRE(first_difference(written, full) == -1);
+    REQUIRE(places(written) == places(full));
+    REQUIRE(written.phases.size() == full.phases.size());
+    for (std::size_t phase = 0; phase < full.phases.size(); ++phase)
+      REQUIRE(written.phases[phase].first_event == full.phases[phase].first_event);
+  }
+  INFO(expanded << " written out, " << refused << " refused");
+  CHECK(expanded > 40);
+  CHECK(refused == 0);
+}
