@@ -193,7 +193,7 @@ void extra(const Config& config, Settings& out) {
   }
   if (recipe.precision == Precision::fp8) out.push_back({"model.converters", "[\"float8\"]"});
   const bool pipeline = recipe.pipeline_parallel > 1;
-  const std::int64_t local = recipe.micro_batch_size * (pipeline ? recipe.gradient_accumulation_steps : 1);
+  const std::int64_t local = recipe.micro_batch_size * (pipeline ? recipe.gradient_accumulation_steps : Size(1));
   out.push_back({"training.local_batch_size", std::to_string(local)});
   if (!pipeline && recipe.gradient_accumulation_steps > 1) {
     out.push_back({"training.global_batch_size",
@@ -202,7 +202,7 @@ void extra(const Config& config, Settings& out) {
   const bool sharded = recipe.data_parallel == DataParallel::fsdp;
   const std::int64_t shard = !sharded                       ? 1
                              : recipe.hybrid_shard_size > 0 ? recipe.hybrid_shard_size
-                                                            : recipe.data_parallel_size;
+                                                            : recipe.data_parallel_size.value();
   out.push_back({"parallelism.data_parallel_replicate_degree", std::to_string(recipe.data_parallel_size / shard)});
   out.push_back({"parallelism.data_parallel_shard_degree", std::to_string(shard)});
   if (recipe.tensor_parallel > 1 && recipe.loss == Loss::full)

@@ -103,7 +103,8 @@ const HuggingFaceValue* find(const HuggingFaceConfig& config, std::string_view n
   return nullptr;
 }
 
-void read(const HuggingFaceConfig& config, std::string_view name, std::int64_t& target) {
+template <class Number>
+void read(const HuggingFaceConfig& config, std::string_view name, Number& target) {
   if (const auto* value = find(config, name)) target = static_cast<std::int64_t>(value->number);
 }
 

@@ -6,6 +6,7 @@
 #include "engine/border/border.h"
 #include "engine/border/json_io.h"
 #include "engine/estimate.h"
+#include "engine/peak_pricer.h"
 
 namespace trainmem::benchmarks {
 
@@ -24,6 +25,17 @@ constexpr Request requests[] = {
      R"("recomputation":"full"}})"},
 };
 
+/// A sweep over sequence lengths and micro-batches: no two calls in a row ask for the same sizes.
+Case sweep(const Request& request, const Config& config) {
+  const auto pricer = std::make_shared<PeakPricer>();
+  return {std::string(request.name) + ": peak in a sweep", [pricer, config = Config(config), turn = 0]() mutable {
+            turn = (turn + 1) % 64;
+            config.recipe.micro_batch_size = 2 + turn % 4;
+            config.recipe.sequence_length = 1024 + 128 * turn;
+            return static_cast<double>(pricer->peak(config).allocated);
+          }};
+}
+
 }  // namespace
 
 std::vector<Case> cases() {
@@ -32,11 +44,12 @@ std::vector<Case> cases() {
     ReadConfig read = read_config(request.json);
     if (!read.issues.empty()) std::abort();
     const auto config = std::make_shared<const Config>(std::move(read.config));
-    result.push_back({std::string(request.name) + ": peak",
+    result.push_back(sweep(request, *config));
+    result.push_back({std::string(request.name) + ": peak by a run",
                       [config] { return static_cast<double>(estimate_peak(*config).allocated); }});
-    result.push_back({std::string(request.name) + ": reserved",
+    result.push_back({std::string(request.name) + ": result, reserved too",
                       [config] { return static_cast<double>(estimate(*config).reserved.expected); }});
-    result.push_back({std::string(request.name) + ": answer",
+    result.push_back({std::string(request.name) + ": answer as text",
                       [text = std::string(request.json)] { return static_cast<double>(estimate(text).size()); }});
   }
   return result;

@@ -13,8 +13,9 @@ struct Case {
   std::function<double()> work;
 };
 
-/// "peak": allocated memory with its components. "answer": text in, text out, with rows, timeline, stages and
-/// reserved memory. "reserved": the same without the border.
+/// "peak in a sweep": allocated memory with its components for sizes that change from call to call, by a PeakPricer.
+/// "peak by a run": the same for a configuration that nothing is known about, by the fold of its run. "result": all of
+/// the answer, with rows, timeline, stages, and the allocator's replay. "answer": the same, text in and text out.
 std::vector<Case> cases();
 
 }  // namespace trainmem::benchmarks
