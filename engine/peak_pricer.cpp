@@ -29,7 +29,8 @@ PeakPricer::Structure& PeakPricer::structure_of(const Config& config, const Open
 
 Peak PeakPricer::price(Structure& structure, const Config& config, const OpenSizes& sizes, std::int64_t stage) {
   std::vector<StageSchedules>& stages = structure.stages;
-  auto own = std::find_if(stages.begin(), stages.end(), [&](const StageSchedules& each) { return each.index == stage; });
+  auto own =
+      std::find_if(stages.begin(), stages.end(), [&](const StageSchedules& each) { return each.index == stage; });
   if (own == stages.end()) own = stages.insert(stages.end(), {stage, {}});
   std::vector<Schedule>& schedules = own->schedules;
   Peak peak;

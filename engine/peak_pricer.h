@@ -32,7 +32,7 @@ class PeakPricer {
     std::vector<Schedule> schedules;
   };
   struct Structure {
-    Config config;  ///< its open sizes mean nothing
+    Config config;        ///< its open sizes mean nothing
     Bytes workspace = 0;  ///< beside the tape
     std::vector<StageSchedules> stages;
   };

@@ -14,7 +14,9 @@ constexpr Bytes code_book = 256 * 4;  // bitsandbytes qmap: 256 fp32 values for 
 
 std::int64_t elements_of(Extent extent, const SteppedTensor& tensor) {
   const std::int64_t n = tensor.elements();
-  const auto side = [&](int from_end) { return tensor.shape[static_cast<std::size_t>(tensor.rank - from_end)].value(); };
+  const auto side = [&](int from_end) {
+    return tensor.shape[static_cast<std::size_t>(tensor.rank - from_end)].value();
+  };
   switch (extent) {
     case Extent::full: return n;
     case Extent::rows: return tensor.rank < 1 ? 1 : n / side(1);

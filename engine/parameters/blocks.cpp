@@ -148,17 +148,15 @@ void routed_experts(ParameterBuilder& b) {
   }
   const bool turned = b.layout.turned_experts;
   const std::int64_t hidden = m.hidden_size;
-  split(b.stack("layers.*.experts.gate_up.weight", e.num_experts, turned ? hidden : up,
-                turned ? up : hidden),
-        column, turned ? 2 : 1);
+  split(b.stack("layers.*.experts.gate_up.weight", e.num_experts, turned ? hidden : up, turned ? up : hidden), column,
+        turned ? 2 : 1);
   if (e.expert_bias) {
     ParameterTensor& bias = b.matrix("layers.*.experts.gate_up.bias", Kind::expert, e.num_experts, up);
     bias.routed_expert = true;
     split(bias, column, 1);
   }
-  split(b.stack("layers.*.experts.down.weight", e.num_experts, turned ? width : hidden,
-                turned ? hidden : width),
-        row, turned ? 1 : 2);
+  split(b.stack("layers.*.experts.down.weight", e.num_experts, turned ? width : hidden, turned ? hidden : width), row,
+        turned ? 1 : 2);
   if (e.expert_bias) {
     b.matrix("layers.*.experts.down.bias", Kind::expert, e.num_experts, m.hidden_size).routed_expert = true;
   }

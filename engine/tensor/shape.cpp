@@ -35,8 +35,7 @@ bool view_strides(const Tensor& x, const Shape& shape, Strides& strides) {
   Size view_elements = 1;
   for (int d = old.rank() - 1; d >= 0; --d) {
     tensor_elements *= old[d];
-    const bool chunk_ends =
-        d == 0 || (old[d - 1] != 1 && x->strides[at(d - 1)] != tensor_elements * chunk_base);
+    const bool chunk_ends = d == 0 || (old[d - 1] != 1 && x->strides[at(d - 1)] != tensor_elements * chunk_base);
     if (!chunk_ends) continue;
     while (view_dimension >= 0 && (view_elements < tensor_elements || shape[view_dimension] == 1)) {
       strides[at(view_dimension)] = view_elements * chunk_base;
@@ -129,7 +128,8 @@ Tensor expand(Tensor argument, const Shape& shape) {
   const Ref<Node> node = begin_node(expand_rule, {&x});
   Strides strides{};
   const int added = shape.rank() - x.rank();
-  for (int i = 0; i < x.rank(); ++i) strides[at(i + added)] = x.size(i) == shape[i + added] ? x->strides[at(i)] : Size(0);
+  for (int i = 0; i < x.rank(); ++i)
+    strides[at(i + added)] = x.size(i) == shape[i + added] ? x->strides[at(i)] : Size(0);
   Tensor result = alias(x, shape, strides);
   if (node)
     node->backward = [shape = x.shape()](Backward& b) {
