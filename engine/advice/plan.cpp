@@ -125,7 +125,8 @@ class Planner {
   /// Micro-batches for the global batch, and at least as many as keep every stage busy once.
   void set_micro_batch(Recipe& r, std::int64_t size) const {
     r.micro_batch_size = size;
-    r.gradient_accumulation_steps = std::max(r.pipeline_parallel, global_batch_ / (size * r.data_parallel_size));
+    r.gradient_accumulation_steps =
+        std::max<std::int64_t>(r.pipeline_parallel, global_batch_ / (size * r.data_parallel_size));
     if (r.gradient_accumulation_steps < 1) r.gradient_accumulation_steps = 1;
   }
 
