@@ -52,8 +52,8 @@ class Reading {
   Reading(const Settings& settings, Import& out) : settings_(settings), out_(out), used_(settings.size(), false) {}
 
   const std::string* find(const char* key) const;  ///< the last one counts, as the frameworks have it
-  std::int64_t integer(const char* key, std::int64_t otherwise) const;
-  bool is_on(const char* key) const;  ///< true, yes, on, 1
+  std::int64_t integer(const char* key, std::int64_t otherwise) const;  ///< up to a billion
+  bool is_on(const char* key) const;                                    ///< true, yes, on, 1
   /// Sets a field to a value and notes that the key did it.
   void apply(const char* key, const char* path, const std::string& value);
   void leave(const char* key, const std::string& why);

@@ -6,6 +6,7 @@ namespace trainmem {
 namespace {
 
 constexpr std::string_view space = " \t\r\n";
+constexpr std::size_t most_variables = 200;  // of a shell script; each use looks through them
 
 std::string_view trimmed_of(std::string_view text, std::string_view characters) {
   const std::size_t first = text.find_first_not_of(characters);
@@ -177,7 +178,7 @@ Settings read_arguments(std::string_view text) {
     } else if (open) {
       out.back().value = word;
       open = false;
-    } else if (equals != std::string::npos && equals > 0) {
+    } else if (equals != std::string::npos && equals > 0 && variables.size() < most_variables) {
       variables.push_back({word.substr(0, equals), word.substr(equals + 1)});
     }
   }

@@ -33,8 +33,11 @@ const std::string* Reading::find(const char* key) const {
 }
 
 std::int64_t Reading::integer(const char* key, std::int64_t otherwise) const {
+  constexpr std::int64_t most = 1000000000;  // so that products of two stay whole
   const std::string* value = find(key);
-  return value != nullptr && is_number_text(*value, true) ? std::strtoll(value->c_str(), nullptr, 10) : otherwise;
+  if (value == nullptr || !is_number_text(*value, true)) return otherwise;
+  const std::int64_t number = std::strtoll(value->c_str(), nullptr, 10);
+  return number > most || number < -most ? otherwise : number;
 }
 
 bool Reading::is_on(const char* key) const {

@@ -1,4 +1,6 @@
 // Settings files of frameworks, read and written. The texts are excerpts of files that the projects publish.
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "engine/border/border.h"
@@ -355,4 +357,33 @@ TEST_CASE("export: every dense preset as Megatron arguments is read back as the 
     ++written;
   }
   CHECK(written > 60);
+}
+
+TEST_CASE("import: damaged texts are answered, whatever the damage") {
+  std::uint32_t state = 20261121;
+  const auto next = [&](std::size_t limit) {  // a linear congruential generator: the same texts on every machine
+    state = state * 1664525U + 1013904223U;
+    return static_cast<std::size_t>(state >> 8U) % limit;
+  };
+  const std::string pieces[] = {"{",  "}", "\"", "=", "--", "[", "]", "\n", ": ", "$", "-1", "999999999999999999",
+                                "\\", "#"};
+  for (const std::string& whole :
+       {std::string(gpt3_script), std::string(llama_405b_toml),
+        std::string(R"({"train_batch_size": 8, "zero_optimization": {"stage": 3}})"),
+        std::string("distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\n")}) {
+    for (int i = 0; i < 400; ++i) {
+      std::string text = whole;
+      for (std::size_t changes = 1 + next(6); changes > 0; --changes) {
+        const std::size_t at = next(text.size());
+        text.replace(at, next(4), pieces[next(std::size(pieces))]);
+      }
+      const nlohmann::json answer = nlohmann::json::parse(read_settings(text), nullptr, false);
+      INFO(text);
+      REQUIRE(answer.is_object());
+      CHECK(answer["ok"].get<bool>() != answer.contains("issues"));
+      const nlohmann::json settings =
+          nlohmann::json::parse(write_settings(format_link(import_text(text).config)), nullptr, false);
+      CHECK(settings.is_object());
+    }
+  }
 }

@@ -52,6 +52,7 @@ export function offline(engineModule, plugins) {
         .replace(/<link rel="(?:stylesheet|modulepreload|preload)"[^>]*>\s*/g, '')
         .replace(/<script type="module"[^>]*><\/script>\s*/g, '')
         .replace(/<nav[\s\S]*?<\/nav>\s*/, '')
+        .replace(/<footer[\s\S]*?<\/footer>\s*/, '')
         .replace('</head>', () => `<style>${styles}</style>\n</head>`)
         .replace('</body>', () => `<script type="module">${code}</script>\n</body>`);
       writeFileSync(join(dir, 'offline.html'), page);

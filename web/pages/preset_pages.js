@@ -206,33 +206,56 @@ function toPng(folder) {
   }
 }
 
+/** What the pages say: the models of which this version can compute something. */
+async function computed(engineModule) {
+  const engine = await loadEngine(dirname(engineModule));
+  const lists = JSON.parse(engine.presets());
+  return Object.entries(presetPages)
+    .map(([id, cases]) => ({
+      id,
+      name: lists.models.find(model => model.id === id).name,
+      all: answers(engine, lists, id, cases),
+    }))
+    .filter(({ all }) => all.length > 0);
+}
+
+function bar(name, { result, setup }) {
+  const gpus = result.num_gpus > 1 ? `each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'one GPU';
+  return picture({
+    result,
+    title: `${name}: ${gigabytes(result.device.expected, 'GiB')} on ${gpus}`,
+    subtitle: result.verdict.fit === 'fits' ? `${setup}. Fits.` : setup,
+    foot: 'trainmem: where does GPU memory go when I train this model?',
+    units: 'GiB',
+    dark: false,
+    width: 1200,
+    height: 630,
+  });
+}
+
 export function presetPagesPlugin(engineModule) {
+  let pages;
   return {
     name: 'preset-pages',
+    buildStart() {
+      pages = computed(engineModule);
+    },
+    transformIndexHtml: {
+      order: 'pre',
+      async handler(html) {
+        if (!html.includes('<!-- pages of models -->')) return html;
+        const links = (await pages).map(({ id, name }) => `<a href="./m/${id}/">${plain(name)}</a>`);
+        return html.replace('<!-- pages of models -->', `<p>Memory to train ${links.join(', ')}.</p>`);
+      },
+    },
     async writeBundle({ dir }, bundle) {
       const styles = Object.keys(bundle).find(name => /site-[\w-]+\.css$/.test(name));
-      const engine = await loadEngine(dirname(engineModule));
-      const lists = JSON.parse(engine.presets());
       const given = process.env.TRAINMEM_ADDRESS;
       const address = given ? given.replace(/\/*$/, '/') : '';
-      for (const [id, cases] of Object.entries(presetPages)) {
-        const { name } = lists.models.find(model => model.id === id);
-        const all = answers(engine, lists, id, cases);
-        if (all.length === 0) continue; // nothing that this version models
+      for (const { id, name, all } of await pages) {
         const folder = join(dir, 'm', id);
         mkdirSync(folder, { recursive: true });
-        const { result, setup } = all[0];
-        const svg = picture({
-          result,
-          title: `${name}: ${gigabytes(result.device.expected, 'GiB')}${result.num_gpus > 1 ? ` on each of ${result.num_gpus.toLocaleString('en')} GPUs` : ' on one GPU'}`,
-          subtitle: `${setup}. ${verdictWords[result.verdict.fit] === 'fits' ? 'Fits.' : ''}`.trim(),
-          foot: `trainmem: where does GPU memory go when I train this model?`,
-          units: 'GiB',
-          dark: false,
-          width: 1200,
-          height: 630,
-        });
-        writeFileSync(join(folder, 'bar.svg'), svg);
+        writeFileSync(join(folder, 'bar.svg'), bar(name, all[0]));
         writeFileSync(join(folder, 'index.html'), page({ id, name, all, png: toPng(folder), address, styles }));
       }
     },
