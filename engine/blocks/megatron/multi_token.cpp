@@ -1,6 +1,5 @@
 // Multi-token prediction of Megatron-Core: further layers on the last stage, each predicting one more token with the
 // embedding and the head that it shares: megatron/core/transformer/multi_token_prediction.py.
-#include "engine/blocks/megatron/dispatch.h"
 #include "engine/blocks/megatron/gpt.h"
 #include "engine/tensor/run.h"
 
