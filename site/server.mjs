@@ -32,7 +32,7 @@ const headers = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; " +
     "connect-src 'self'; manifest-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; " +
-    "form-action 'none'; require-trusted-types-for 'script'; trusted-types lit-html trainmem",
+    "form-action 'none'; require-trusted-types-for 'script'; trusted-types lit-html trainmem trainmem-explore",
   'Cross-Origin-Resource-Policy': 'cross-origin',
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
   'Referrer-Policy': 'no-referrer',

@@ -26,7 +26,7 @@ let policy: ReturnType<TrustedTypes['createPolicy']> | undefined;
 /** The worker's own address, and no other, as the content policy wants it. */
 function workerAddress(): string {
   const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
-  policy ??= types?.createPolicy('trainmem', { createScriptURL: text => text });
+  policy ??= types?.createPolicy('trainmem-explore', { createScriptURL: text => text });
   const url = new URL(address, import.meta.url).href;
   return policy ? policy.createScriptURL(url) : url;
 }
