@@ -113,6 +113,7 @@ export const adviceStyles = css`
   }
   .what {
     text-wrap: pretty;
+    overflow-wrap: anywhere;
   }
   .what strong {
     font-size: 14px;

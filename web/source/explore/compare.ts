@@ -137,6 +137,7 @@ class TrainmemCompare extends LitElement {
         th,
         td {
           padding-inline-start: 6px;
+          white-space: normal;
         }
       }
     `,
