@@ -27,6 +27,7 @@ import { failureNotice, issueSummary, linkNotice, noticeStyles } from './views/n
 import { fieldStyles } from './views/number_field.js';
 import { pickerStyles, pickers } from './views/pickers.js';
 import { rowStyles, rows } from './views/rows.js';
+import { sliderStyles } from './views/slider.js';
 import { stageStyles, stages } from './views/stages.js';
 import { textbook, textbookStyles } from './views/textbook.js';
 import { timeline, timelineStyles } from './views/timeline.js';
@@ -52,6 +53,7 @@ export class TrainmemCalculator extends LitElement implements View {
     headlineStyles,
     pickerStyles,
     fieldStyles,
+    sliderStyles,
     controlStyles,
     timelineStyles,
     rowStyles,

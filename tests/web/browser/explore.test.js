@@ -70,6 +70,19 @@ pageTest('Ctrl+Z undoes outside fields, and leaves fields to the browser', {}, a
   assert.equal(await total(page), changed);
 });
 
+pageTest('a slider doubles its field, by keyboard too', {}, async page => {
+  await openCalculator(page);
+  const slider = page.getByRole('slider', { name: 'Sequence length, doubling' });
+  assert.equal(await slider.getAttribute('aria-valuetext'), '4,096 tokens');
+  await slider.press('ArrowRight');
+  await settled(page);
+  assert.equal(await page.getByLabel('Sequence length', { exact: true }).inputValue(), '8,192');
+  assert.match(await fragment(page), /&seq=8192&end$/);
+  await page.getByLabel('Sequence length', { exact: true }).fill('3000');
+  await settled(page);
+  assert.equal(await slider.getAttribute('aria-valuetext'), '3,000 tokens');
+});
+
 pageTest('sweeps: a column goes there, by keyboard too', {}, async page => {
   await openCalculator(page, 'v=1&model=llama3.2-1b&gpu=rtx-4090&precision=bf16&end');
   await explored(page);

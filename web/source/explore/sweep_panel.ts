@@ -4,7 +4,7 @@
 import { html, nothing } from 'lit';
 import type { Config } from '../border.js';
 import { componentLabels, componentNames, componentSegments } from '../components.js';
-import { gigabytes, type Units } from '../format.js';
+import { bytes, gigabytes, type Units } from '../format.js';
 import type { SweepPoint } from './answers.js';
 import { fitBadge } from './go_and_say.js';
 import type { Explorer } from './panel.js';
@@ -137,7 +137,7 @@ function column(sweep: Sweep, point: SweepPoint, top: number, units: Units, go: 
             html`<span class="slab" data-part=${segment.name} .style=${`block-size:${part(segment.bytes)}`}></span>`,
         )}
         <span class="slab" data-part="outside" .style=${`block-size:${part(beside)}`}></span>
-        ${total > top ? html`<span class="cut">${gigabytes(total, units).replace(/\.\d/, '')}</span>` : nothing}
+        ${total > top ? html`<span class="cut">${bytes(total, units)}</span>` : nothing}
       </span>
       <span class="tick">${tick(sweep, point)}</span>
     </button>

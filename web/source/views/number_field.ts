@@ -6,6 +6,7 @@ import type { Field, Scalar } from '../border.js';
 import { fieldLabel, isNumeric, optionLabel, step } from '../fields.js';
 import { formatNumber, parseNumber } from '../number_grammar.js';
 import { icons } from './icons.js';
+import { slider } from './slider.js';
 import type { View } from './view.js';
 
 export const idOf = (path: string) => `field${path.replaceAll('/', '-')}`;
@@ -124,7 +125,7 @@ export function fieldRow(view: View, field: Field) {
           </button>`
         : nothing
     }
-    ${control(view, field, value, described, invalid)}
+    ${control(view, field, value, described, invalid)} ${slider(view, field, value)}
     <p class="help" id="${id}-help">${field.meaning ?? ''}</p>
     ${
       invalid

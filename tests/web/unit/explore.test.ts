@@ -1,0 +1,102 @@
+// Words, orders and edges of the explore part.
+import type { SweepPoint } from '@source/explore/answers.js';
+import { byMargin } from '@source/explore/fits_panel.js';
+import { settingWords } from '@source/explore/go_and_say.js';
+import { readGpus } from '@source/explore/plan_panel.js';
+import { axes, chartTop, shortValue, stopsFitting, valuesOf } from '@source/explore/sweep_panel.js';
+import { Sweeper } from '@source/explore/sweeper.js';
+import { stopOf } from '@source/views/slider.js';
+import { describe, expect, test } from 'vitest';
+
+type Fit = 'fits' | 'tight' | 'does_not_fit';
+
+function point(value: string, expected: number, capacity: number, fit: Fit): SweepPoint {
+  const device = { low: expected, expected, high: expected };
+  const verdict = { fit, capacity, margin: capacity - expected, sentence: '' };
+  return { value, ok: true, link: '', after: { device, verdict, allocated: expected } as never };
+}
+const refused: SweepPoint = { value: '9', ok: false, issues: [] };
+
+describe('sweeps', () => {
+  test('say where it stops fitting, if it does', () => {
+    const fits = point('1', 10, 80, 'fits');
+    const not = point('2', 90, 80, 'does_not_fit');
+    expect(stopsFitting([fits, fits, not])).toBe(2);
+    expect(stopsFitting([fits, not, fits])).toBeUndefined();
+    expect(stopsFitting([fits, fits])).toBeUndefined();
+    expect(stopsFitting([not, not])).toBeUndefined();
+    expect(stopsFitting([fits, refused])).toBe(1);
+  });
+
+  test('cut what is far beyond the capacity, and show all of what is not', () => {
+    expect(chartTop([point('1', 10, 80, 'fits'), point('2', 8000, 80, 'does_not_fit')], 80)).toBeCloseTo(166.4);
+    expect(chartTop([point('1', 10, 80, 'fits'), point('2', 60, 80, 'fits')], 80)).toBeCloseTo(62.4);
+    expect(chartTop([refused], 0)).toBeGreaterThan(0);
+  });
+
+  test('have the present value among theirs, in order', () => {
+    const [sequence] = axes;
+    expect(valuesOf(sequence!, '4096')).toEqual([...sequence!.values]);
+    expect(valuesOf(sequence!, '5000').slice(0, 3)).toEqual(['4096', '5000', '8192']);
+    expect(valuesOf(sequence!, 'x')).toEqual([...sequence!.values]);
+  });
+
+  test('shorten powers of two', () => {
+    expect(['4096', '1048576', '512', '5000', '1536'].map(shortValue)).toEqual(['4K', '1M', '512', '5000', '1536']);
+  });
+
+  test('drop what was found for an older link', async () => {
+    const asked: string[] = [];
+    const waiting: ((answer: unknown) => void)[] = [];
+    const asker = {
+      ask: (_slot: string, _name: string, link: string, _path: string, values: string) => {
+        asked.push(`${link} ${values}`);
+        return new Promise(resolve => waiting.push(resolve));
+      },
+    } as never;
+    let changes = 0;
+    const sweeper = new Sweeper('s', () => changes++);
+    sweeper.show(asker, 'old', '/p', ['1', '2']);
+    sweeper.show(asker, 'new', '/p', ['1', '2']);
+    sweeper.show(asker, 'new', '/p', ['1', '2']);
+    expect(asked).toEqual(['old 1,2', 'new 1,2']);
+    waiting[0]!({ ok: true, points: [refused] });
+    waiting[1]!({ ok: true, points: [point('1', 1, 2, 'fits')] });
+    await new Promise(resolve => setTimeout(resolve));
+    expect(changes).toBe(1);
+    expect(sweeper.points?.[0]?.ok).toBe(true);
+  });
+});
+
+test('the GPU with the least to spare that still fits stands first', () => {
+  const sorted = byMargin([
+    point('large', 10, 90, 'fits'),
+    point('far', 10, 4, 'does_not_fit'),
+    point('near', 10, 9, 'does_not_fit'),
+    point('small', 10, 12, 'fits'),
+    point('edge', 10, 10, 'tight'),
+    refused,
+  ]);
+  expect(sorted.map(({ value }) => value)).toEqual(['small', 'large', 'edge', 'near', 'far']);
+});
+
+test('what a change sets is said in the words of the fields', () => {
+  const fields = [{ path: '/recipe/attention', name: 'attention', type: 'enum' as const, options: ['eager', 'sdpa'] }];
+  const set = { path: '/recipe/attention', from: 'eager', to: 'sdpa' };
+  expect(settingWords(fields, set)).toBe('Attention kernel eager → SDPA');
+  expect(settingWords([], { path: '/recipe/lora/rank', from: 0, to: 16 })).toBe('rank 0 → 16');
+  expect(settingWords([], { path: '/recipe/fused_norm', from: false, to: true })).toBe('fused_norm off → on');
+});
+
+test('a plan takes 1 to 65,536 GPUs, in any form of number', () => {
+  expect(readGpus('2^12')).toMatchObject({ ok: true, value: 4096 });
+  for (const text of ['0', '70000', '', 'many', '1.5']) expect(readGpus(text).ok).toBe(false);
+});
+
+test('a slider stands at the nearest power of two', () => {
+  expect(stopOf(4096, [7, 20])).toBe(12);
+  expect(stopOf(5000, [7, 20])).toBe(12);
+  expect(stopOf(1, [7, 20])).toBe(7);
+  expect(stopOf(0, [0, 8])).toBe(0);
+  expect(stopOf(1e9, [0, 8])).toBe(8);
+});
