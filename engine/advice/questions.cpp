@@ -1,5 +1,6 @@
 // Where the peak comes from, in three questions.
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "engine/advice/advice.h"
@@ -35,7 +36,7 @@ Groups groups_of(const ComponentBytes& c) {
 }
 
 std::string tenths(double value) {
-  const auto rounded = static_cast<std::int64_t>(value * 10 + 0.5);
+  const std::int64_t rounded = std::llround(value * 10);
   return std::to_string(rounded / 10) + "." + std::to_string(rounded % 10);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/border/answer.h"
 
+#include "engine/border/comparison.h"
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_advice.h"
 #include "engine/border/json_writer.h"
@@ -38,7 +39,7 @@ bool too_large(const Result& result) {
 Answer read_request(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   const bool json = start != std::string_view::npos && (text[start] == '{' || text[start] == '[' || text[start] == '"');
-  ReadConfig read = json ? read_config(text) : parse_link(text);
+  ReadConfig read = json ? read_config(text) : is_comparison(text) ? parse_comparison(text).b : parse_link(text);
   Answer answer{read.config, {}, std::move(read.issues)};
   if (!read.readable) return answer;
   add_new(validate(answer.config), read.model_known, answer.issues);

@@ -17,7 +17,8 @@ struct Answer {
   Issues issues;
 };
 
-/// The configuration alone, read and validated. The text is JSON if it begins with a brace, else a link.
+/// The configuration alone, read and validated. The text is JSON if it begins with a brace, else a link; of a link of
+/// two configurations the second counts.
 Answer read_request(std::string_view text);
 
 /// The whole answer.

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "engine/border/answer.h"
 #include "engine/border/border.h"
 #include "engine/border/json_io_tree.h"
 #include "engine/border/link.h"
@@ -68,6 +69,12 @@ TEST_CASE("comparison: a link that is cut anywhere says so") {
   }
   CHECK(!is_comparison("v=1&model=llama2-7b&end"));
   CHECK(!parse_comparison("v=1&a.model=llama2-7b&b.nothing=1&end").b.issues.empty());
+}
+
+TEST_CASE("comparison: the command answers for the second configuration") {
+  const Answer answer = answer_request("v=1&a.model=llama2-7b&a.gpu=h100-sxm&b.seq=8192&end");
+  REQUIRE(answer.issues.empty());
+  CHECK(answer.config.recipe.sequence_length == 8192);
 }
 
 TEST_CASE("comparison: any text is read without surprises") {
