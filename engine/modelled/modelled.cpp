@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/blocks/torchtitan/llama.h"
+#include "engine/blocks/transformers/llama_form.h"
 #include "engine/blocks/transformers/model.h"
 #include "engine/config/fields.h"
 #include "engine/optimizer/facts.h"
@@ -29,6 +30,16 @@ constexpr Missing all_missing[] = {
      }},
     {"/model/linear_attention_every", "Linear attention is", dense_model,
      [](const Config& c) { return c.model.linear_attention_every > 0; }},
+    {"/recipe/fused_norm", "A fused norm of this model is", "Set it to false.",
+     [](const Config& c) {
+       return c.recipe.fused_norm && c.recipe.framework != Framework::megatron &&
+              c.recipe.framework != Framework::torchtitan && !transformers::has_fused_norm(c.model);
+     }},
+    {"/recipe/fused_rope", "A fused rotary embedding of this model is", "Set it to false.",
+     [](const Config& c) {
+       return c.recipe.fused_rope && c.recipe.framework != Framework::megatron &&
+              !transformers::has_fused_rope(c.model);
+     }},
     {"/recipe/lora/rank", "LoRA under this framework or FSDP is", "Choose framework transformers, and one GPU or ddp.",
      [](const Config& c) {
        return c.recipe.lora.rank > 0 &&

@@ -71,12 +71,13 @@ constexpr Missing all_missing[] = {
        const bool sharded = r.data_parallel != DataParallel::ddp && r.data_parallel_size > 1;
        return (r.loss == Loss::fused_linear || r.loss == Loss::chunked) && (sharded || r.tensor_parallel > 1);
      }},
-    {"/recipe/fused_norm", "A fused norm outside Megatron and torchtitan is", "Set it to false.",
-     [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan; }},
+    {"/recipe/fused_norm", "A fused norm with tensor parallelism of DTensors is", "Set it to false.",
+     [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan && r.tensor_parallel > 1; }},
     {"/recipe/fused_mlp", "A fused MLP outside Megatron is", "Set it to false.",
      [](const Recipe& r) { return r.fused_mlp; }},
-    {"/recipe/fused_rope", "A fused rotary embedding outside Megatron is", "Set it to false.",
-     [](const Recipe& r) { return r.fused_rope; }},
+    {"/recipe/fused_rope", "A fused rotary embedding under torchtitan or tensor parallelism of DTensors is",
+     "Set it to false.",
+     [](const Recipe& r) { return r.fused_rope && (r.framework == Framework::torchtitan || r.tensor_parallel > 1); }},
     {"/recipe/distributed_optimizer", "Megatron's distributed optimizer under another framework is",
      "Choose framework megatron, or set it to false.", [](const Recipe& r) { return r.distributed_optimizer; }},
 };

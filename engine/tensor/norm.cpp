@@ -11,6 +11,9 @@ constexpr Rule layer_norm_rule{"layer_norm", "input, mean and 1/std of a layer n
 constexpr Rule rms_norm_rule{"rms_norm", "input and 1/rms of an RMS norm: its backward needs them",
                              "derivatives.yaml: _fused_rms_norm"};
 
+constexpr Rule in_place_rms_norm_rule{"rms_norm", "input and 1/rms of an RMS norm: its backward needs them",
+                                      "Liger-Kernel src/liger_kernel/ops/rms_norm.py: LigerRMSNormFunction"};
+
 Shape statistics_shape(const Tensor& x) {
   Shape shape = x.shape();
   shape[-1] = 1;
@@ -64,6 +67,25 @@ Tensor fused_rms_norm(Tensor argument, const Tensor& weight) {
       if (b.wants(0)) b.give(0, allocate(kept_x.shape(), kept_x.dtype(), {&rms_norm_rule}));
       if (b.wants(1))
         b.give(1, allocate(kept_weight.shape(), kept_weight.dtype(), {&rms_norm_rule, "weight gradient"}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor in_place_rms_norm(Tensor argument, const Tensor& weight) {
+  const Tensor x = contiguous(std::move(argument));
+  const Ref<Node> node = begin_node(in_place_rms_norm_rule, {&x, &weight});
+  keep(node, x);
+  keep(node, weight);
+  Tensor result = allocate(x.shape(), x.dtype(), {&in_place_rms_norm_rule});
+  const Tensor scale = allocate(statistics_shape(x), DType::float32, {&in_place_rms_norm_rule, "1/rms"});
+  keep(node, scale);
+  if (node)
+    node->backward = [](Backward& b) {
+      const Tensor kept_weight = b.kept(1);
+      if (b.wants(1))
+        b.give(1, allocate(kept_weight.shape(), kept_weight.dtype(), {&in_place_rms_norm_rule, "weight gradient"}));
+      b.give(0, b.take_gradient());
     };
   finish_node(node, result);
   return result;

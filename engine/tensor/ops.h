@@ -84,6 +84,8 @@ Tensor quantized_linear(Tensor x, const QuantizedWeight& weight, DType computati
 // Norms.
 Tensor layer_norm(Tensor x, const Tensor& weight, const Tensor& bias);
 Tensor fused_rms_norm(Tensor x, const Tensor& weight);
+/// RMSNorm of a kernel library: the gradient is written over the one that comes in.
+Tensor in_place_rms_norm(Tensor x, const Tensor& weight);
 
 // Softmax.
 Tensor softmax(Tensor x, DType dtype = DType::automatic);  ///< over the last dimension; dtype: computed in

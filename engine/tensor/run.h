@@ -33,6 +33,12 @@ struct Autocast {
   DType dtype = DType::bfloat16;
 };
 
+/// Operations of the model that a kernel library replaces by one kernel (Liger-Kernel, Unsloth).
+struct FusedKernels {
+  bool norm = false;
+  bool rope = false;
+};
+
 /// How a model that is being built is tuned: adapters beside frozen weights.
 struct FineTuning {
   std::int64_t rank = 0;  ///< of LoRA; 0: every weight is trained
@@ -75,6 +81,8 @@ class Run {
   std::int32_t parameter_group = 0;            ///< of parameters made now
   std::function<Tensor(const Shape&, DType, const char*)> parameter_maker;  ///< data-parallel sharding makes parameters
   FineTuning fine_tuning;
+  FusedKernels fused;
+  bool legacy_models = false;  ///< the classes of transformers before 4.46
   TensorParallel tensor_parallel;
   bool distributed = false;           ///< nodes made now are of DTensors, whose gradients are not added in place
   bool frozen = false;                ///< parameters made now want no gradient

@@ -57,13 +57,13 @@ TEST_CASE("published runs: dense Megatron-LM on B200 within 0.02 %, transformers
       CHECK(std::abs(one.error()) <= 0.0002);
     }
     if (one.file == "fms-acceleration" && one.confidence == Confidence::high &&
-        one.id.find("-none-") != std::string::npos) {
+        one.id.find("-g1-") != std::string::npos && one.id.find("-liger-llama3-8b-lora") == std::string::npos) {
       ++one_gpu;
       CHECK(std::abs(one.error()) <= 0.002);
     }
   }
   CHECK(megatron >= 30);
-  CHECK(one_gpu >= 5);
+  CHECK(one_gpu >= 10);
 }
 
 TEST_CASE("published runs: with everything known, half are within 2 % and nine in ten within 5 %") {

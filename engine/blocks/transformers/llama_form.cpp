@@ -168,4 +168,15 @@ const LlamaForm* llama_form(const Model& model) {
   return nullptr;
 }
 
+bool has_fused_norm(const Model& model) {
+  const LlamaForm* form = llama_form(model);
+  if (form == nullptr || model.norm != Norm::rmsnorm) return false;
+  return form->norm == NormLayer::Form::llama || form->norm == NormLayer::Form::gemma;
+}
+
+bool has_fused_rope(const Model& model) {
+  const LlamaForm* form = llama_form(model);
+  return form != nullptr && form->turning == LlamaForm::Turning::whole && model.latent_attention.kv_lora_rank == 0;
+}
+
 }  // namespace trainmem::transformers

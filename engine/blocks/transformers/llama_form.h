@@ -31,6 +31,10 @@ struct LlamaForm {
 };
 
 /// The form of a model_type; null if it is not of Llama's kind.
+/// Kernel libraries have one kernel for the RMSNorm of this model, and one that turns query and key in place.
+bool has_fused_norm(const Model& model);
+bool has_fused_rope(const Model& model);
+
 const LlamaForm* llama_form(const Model& model);
 
 }  // namespace trainmem::transformers

@@ -114,6 +114,7 @@ struct Parts {
 }  // namespace
 
 void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) const {
+  if (active_run().fused.rope) return;  // in place: Liger-Kernel src/liger_kernel/ops/rope.py
   switch (form_.turning) {
     case LlamaForm::Turning::whole: return apply_rotary(q, k, cos, sin);
     case LlamaForm::Turning::fp32_tables: return apply_rotary_fp32(q, k, cos, sin);
@@ -156,6 +157,9 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   AttentionOptions options;
   options.dropout = model_.attention_dropout;
   options.softcapping = model_.attn_logit_softcapping;
+  // models/mistral/modeling_mistral.py before 4.46: MistralFlashAttention2.forward.
+  options.repeated_heads = active_run().legacy_models && inputs.attention == AttentionKernel::flash &&
+                           (model_.model_type == "mistral" || model_.model_type == "mixtral");
   const Tensor& mask = slides_ ? inputs.sliding_mask : inputs.mask;
   Tensor out = sinks_.defined() ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, weights)
                                 : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
@@ -203,9 +207,10 @@ std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& m, const LlamaFo
 }
 
 NormLayer llama_norm_layer(const Model& m, const LlamaForm& form, DType dtype) {
-  const bool described = form.norm == NormLayer::Form::llama && m.norm == Norm::layernorm;
-  return NormLayer(described ? NormLayer::Form::layer_norm : form.norm, {m.hidden_size}, m.norm_weight, m.norm_bias,
-                   dtype);
+  NormLayer::Form kind = form.norm;
+  if (kind == NormLayer::Form::llama && m.norm == Norm::layernorm) kind = NormLayer::Form::layer_norm;
+  if (active_run().fused.norm && has_fused_norm(m)) kind = NormLayer::Form::in_place;
+  return NormLayer(kind, {m.hidden_size}, m.norm_weight, m.norm_bias, dtype);
 }
 
 Tensor norm_at(const char* name, const NormLayer& norm, Tensor x) {

@@ -124,6 +124,7 @@ Tensor NormLayer::operator()(Tensor argument) const {
   switch (form) {
     case Form::layer_norm: return layer_norm(x, weight, bias);
     case Form::fused: return fused_rms_norm(x, weight);
+    case Form::in_place: return in_place_rms_norm(x, weight);
     case Form::torchtitan: return torchtitan_norm(x, weight);
     case Form::llama: return llama_norm(x, weight, false);
     case Form::olmo2: return llama_norm(x, weight, true);
@@ -181,8 +182,9 @@ Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, Att
     call.causal = !mask.defined();
     call.dropout = options.dropout;
     call.forced_math = kernel == AttentionKernel::sdpa_math;
-    call.grouped = groups != 1;
-    if (mask.defined()) {
+    const bool repeated = mask.defined() || options.repeated_heads;
+    call.grouped = groups != 1 && !repeated;
+    if (repeated) {
       key = repeat_kv(key, groups);
       value = repeat_kv(value, groups);
     }

@@ -34,7 +34,18 @@ struct Conv1D {
 
 /// The norm of a model: layer norm in one kernel, or RMSNorm written out as the families write it.
 struct NormLayer {
-  enum class Form { layer_norm, llama, gemma, olmo, olmo2, cohere, nemotron, fused, torchtitan } form = Form::llama;
+  enum class Form {
+    layer_norm,
+    llama,
+    gemma,
+    olmo,
+    olmo2,
+    cohere,
+    nemotron,
+    fused,
+    in_place,
+    torchtitan
+  } form = Form::llama;
   Tensor weight;
   Tensor bias;
   NormLayer() = default;
@@ -60,6 +71,7 @@ struct AttentionOptions {
   double dropout = 0.0;
   double softcapping = 0.0;
   bool causal_mask_needed = true;
+  bool repeated_heads = false;  ///< key and value are repeated for every query head, whatever the kernel can do
 };
 Tensor attention(Tensor q, Tensor k, Tensor v, const Tensor& mask, AttentionKernel kernel,
                  const AttentionOptions& options, Tensor& weights);
