@@ -87,7 +87,9 @@ class TrainmemExplore extends LitElement implements Explorer {
   private asked = '';
   private answered = '';
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** What was applied last, and the link it led to: the words stand until something else changes. */
   private done = '';
+  private doneLink = '';
   private axis: Axis = axes[0]!;
   private readonly sweep = new Sweeper('sweep', () => this.requestUpdate());
   private readonly gpus = new Sweeper('gpus', () => this.requestUpdate());
@@ -107,13 +109,10 @@ class TrainmemExplore extends LitElement implements Explorer {
     return this.view.readonly;
   }
 
-  redraw(): void {
-    this.requestUpdate();
-  }
-
   apply(config: Config, words: string): void {
     this.view.companion.apply(config);
     this.done = words;
+    this.doneLink = this.view.calculator.state.link;
     this.requestUpdate();
     this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>('.done button')?.focus());
   }
@@ -199,6 +198,7 @@ class TrainmemExplore extends LitElement implements Explorer {
     if (!properties.has('good') || this.good.link === this.asked) return;
     this.plan = { ...this.plan, plan: undefined };
     this.asked = this.good.link;
+    if (this.asked !== this.doneLink) this.done = '';
     this.view.companion.remedy = undefined;
     clearTimeout(this.timer);
     this.loaded?.forget('advice');

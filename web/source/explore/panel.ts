@@ -12,5 +12,4 @@ export interface Explorer {
   readonly readonly: boolean;
   /** Takes a configuration into the fields; `words` say what was done, beside the button that undoes it. */
   apply(config: Config, words: string): void;
-  redraw(): void;
 }
