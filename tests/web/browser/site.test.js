@@ -4,7 +4,7 @@ import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { loadEngine } from '../../../wasm_bindings/node_loader.mjs';
-import { AxeBuilder, headline, openCalculator, origin, pageTest, settled, total } from './chromium.js';
+import { AxeBuilder, headline, openCalculator, origin, pageTest, total } from './chromium.js';
 
 const folder = process.env.TRAINMEM_SITE ?? fileURLToPath(new URL('../../../build/site', import.meta.url));
 const axe = async page => {
@@ -26,9 +26,7 @@ pageTest('offline.html works from a disk, under its own strict policy', {}, asyn
   await page.locator('trainmem-calculator .total').waitFor();
   assert.equal(await total(page), expected);
   await page.getByLabel('Sequence length', { exact: true }).fill('2048');
-  await settled(page);
-  await page.waitForTimeout(250);
-  assert.match(page.url(), /^file:.*seq=2048&end$/);
+  await page.waitForURL(/^file:.*seq=2048&end$/);
   await page.getByRole('button', { name: 'Export' }).click();
   await page.getByRole('dialog', { name: 'Take away' }).waitFor();
   assert.deepEqual(
