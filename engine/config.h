@@ -127,7 +127,9 @@ enum class OptimizerImplementation { for_loop, foreach, fused, in_backward };
 enum class DataParallel { ddp, zero1, zero2, zero3, fsdp };
 enum class Reshard { automatic, always, never };
 enum class PipelineSchedule { gpipe, one_forward_one_backward, interleaved, zero_bubble };
-enum class Recomputation { none, selective_attention, selective_operations, full, every_k };
+enum class Recomputation { none, selective_attention, selective_operations, full, every_k, selective_modules };
+enum class RecomputationMethod { block, uniform };
+enum class ContextParallelMethod { automatic, ring, all_gather, all_to_all };
 enum class AttentionKernel { eager, sdpa, sdpa_math, flash };
 enum class Loss { full, legacy, compiled, fused, chunked, fused_linear, vocabulary_parallel };
 enum class TrainingLoop { plain, trainer };
@@ -175,6 +177,7 @@ struct Recipe {
   std::int64_t pipeline_first_stage_layers = 0;  ///< 0: layers are divided evenly
   std::int64_t pipeline_last_stage_layers = 0;
   std::int64_t context_parallel = 1;
+  ContextParallelMethod context_parallel_method = ContextParallelMethod::automatic;
   std::int64_t expert_parallel = 1;
   std::int64_t expert_tensor_parallel = 1;
   bool distributed_optimizer = false;    ///< Megatron: main weights and states divided over data-parallel ranks
@@ -183,8 +186,11 @@ struct Recipe {
   Recomputation recomputation = Recomputation::none;
   std::int64_t recomputation_interval = 2;  ///< every_k: each k-th layer
   std::int64_t recomputation_layers = 0;    ///< full: only this many layers of a stage; 0: all
+  RecomputationMethod recomputation_method = RecomputationMethod::block;
+  std::string recomputation_modules = "core_attn";  ///< selective_modules: those that are recomputed
   bool recomputation_reentrant = false;
   bool offload_optimizer = false;
+  double offload_optimizer_fraction = 1.0;
   bool offload_parameters = false;
   bool offload_checkpoints = false;
 

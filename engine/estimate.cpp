@@ -89,6 +89,20 @@ struct StageRuns {
   Bytes folded_peak = 0;
 };
 
+/// Parameters of a stage's layers, with the embedding on the first one and the head on the last.
+std::int64_t stage_parameters(const Config& config, const PipelineStage& stage) {
+  if (is_megatron(config)) return megatron_parameters(config, stage.index);
+  if (config.recipe.pipeline_parallel == 1) return parameter_count(config.model);
+  std::int64_t sum = 0;
+  for (const PipelineChunk& chunk : stage.chunks) {
+    if (chunk.first) sum += count(embedding_parameters(config.model));
+    for (std::int64_t i = 0; i < chunk.layers; ++i)
+      sum += count(layer_parameters(config.model, layer_kind(config.model, chunk.first_layer + i)));
+    if (chunk.last) sum += count(final_parameters(config.model));
+  }
+  return sum;
+}
+
 /// A pipeline stage by the fold of its tape.
 Stage stage_by_fold(const Config& config, const PipelineStage& part, StageRuns& runs) {
   Recording tape = run_training(config, {.steps = step_count, .fold = true, .stage = part.index});
@@ -104,7 +118,7 @@ Stage stage_by_fold(const Config& config, const PipelineStage& part, StageRuns& 
   stage.index = part.index;
   stage.layers = part.layers;
   stage.micro_batches_in_flight = part.micro_batches_in_flight;
-  stage.parameters = is_megatron(config) ? megatron_parameters(config, part.index) : parameter_count(config.model);
+  stage.parameters = stage_parameters(config, part);
   stage.allocated = peak.total + workspace;
   stage.components = peak.components;
   stage.components[static_cast<std::size_t>(Component::workspace)] += workspace;
@@ -119,9 +133,10 @@ bool fill_line(std::vector<Stage>& stages, std::size_t first, std::size_t last) 
   const Stage& b = stages[first + 1];
   const Bytes slope = b.allocated - a.allocated;
   const auto steps = static_cast<std::int64_t>(last - first);
+  const std::int64_t fewer = a.micro_batches_in_flight - b.micro_batches_in_flight;
   for (std::size_t i = first; i <= last; ++i) {
     if (stages[i].layers != a.layers) return false;
-    if (i > first && stages[i].micro_batches_in_flight != stages[i - 1].micro_batches_in_flight - 1) return false;
+    if (i > first && stages[i - 1].micro_batches_in_flight - stages[i].micro_batches_in_flight != fewer) return false;
   }
   if (stages[last].allocated != a.allocated + steps * slope) return false;
   for (std::size_t i = first + 2; i < last; ++i) {

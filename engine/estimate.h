@@ -30,8 +30,9 @@ template <class PeakOfStage>
 Peak highest_stage(const Config& config, Bytes workspace, PeakOfStage peak_of_stage) {
   const std::int64_t stages = config.recipe.pipeline_parallel > 1 ? config.recipe.pipeline_parallel : 1;
   Peak result;
-  // Stages after the second hold no more than it does, but for the last one with its logits.
-  for (const std::int64_t stage : {std::int64_t{0}, std::int64_t{1}, stages - 1}) {
+  // Stages between the second and the last but one hold no more than these: what a stage holds changes steadily.
+  for (const std::int64_t stage : {std::int64_t{0}, std::int64_t{1}, stages - 2, stages - 1}) {
+    if (stage == stages - 2 && stage < 2) continue;  // has been run
     const Peak peak = peak_of_stage(stage);
     if (peak.allocated > result.allocated) result = peak;
     if (stage == stages - 1) break;

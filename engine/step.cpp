@@ -10,6 +10,7 @@
 #include "engine/parallel/fsdp1.h"
 #include "engine/parallel/megatron.h"
 #include "engine/parallel/tensor.h"
+#include "engine/parallel/torch_pipeline.h"
 #include "engine/parallel/zero.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
@@ -21,7 +22,8 @@ namespace {
 constexpr Rule input_rule{"input", "token ids and labels of the batch", "the training loop"};
 
 Tensor make_tokens(const Recipe& recipe, const char* role) {
-  Tensor tokens = allocate({recipe.micro_batch_size, recipe.sequence_length}, DType::int64, {&input_rule, role});
+  const Size sequence = Size(recipe.sequence_length) / Size(recipe.context_parallel);
+  Tensor tokens = allocate({recipe.micro_batch_size, sequence}, DType::int64, {&input_rule, role});
   note_kept(tokens, input_rule);
   return tokens;
 }
@@ -52,10 +54,13 @@ class Training {
     run_.fused = {recipe.fused_norm, recipe.fused_rope};
     run_.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel, recipe.loss == Loss::vocabulary_parallel};
     if (recipe.tensor_parallel > 1 && recipe.framework != Framework::torchtitan) positions_ = make_positions(recipe);
+    run_.offload_checkpoints = recipe.offload_checkpoints;
+    run_.context_parallel = {recipe.context_parallel, recipe.context_parallel_method};
+    if (recipe.pipeline_parallel > 1) return run_pipeline();
     transformers::CausalModel model(make_architecture(config_.model, config_.recipe),
                                     transformers::layer_slots(config_.model, config_.recipe, options_.fold && !zero_),
                                     config_.recipe, wrapper_.get());
-    if (config_.recipe.data_parallel == DataParallel::ddp && config_.recipe.data_parallel_size > 1) {
+    if (!zero_ && config_.recipe.data_parallel == DataParallel::ddp && config_.recipe.data_parallel_size > 1) {
       run_.begin_phase(0, Phase::initialise, "wrap");
       ddp_ = std::make_unique<Ddp>(config_.recipe.gradient_as_bucket_view);
     }
@@ -63,14 +68,15 @@ class Training {
     if (zero_) {
       run_.begin_phase(0, Phase::initialise, "wrap");
       zero_->wrap();
-    } else {
+    } else if (!steps_in_host_memory()) {
       optimizer = std::make_unique<OptimizerStep>(config_.recipe, formats_);
     }
     for (std::int32_t step = 1; step <= options_.steps; ++step) {
       micro_batches(model, step);
       const std::string name = "step " + std::to_string(step);
       run_.begin_phase(step, Phase::optimizer_step, name + " optimizer");
-      zero_ ? zero_->step() : optimizer->step();
+      if (zero_) zero_->step();
+      if (optimizer) optimizer->step();
       run_.begin_phase(step, Phase::optimizer_step, name + " zero_grad");
       if (optimizer) optimizer->zero_grad();  // ZeRO lets go of gradients in backward and step
     }
@@ -78,13 +84,35 @@ class Training {
   }
 
  private:
+  void run_pipeline() {
+    TorchPipeline pipeline(config_, options_, wrapper_.get());
+    std::unique_ptr<OptimizerStep> optimizer;
+    if (!steps_in_host_memory()) optimizer = std::make_unique<OptimizerStep>(config_.recipe, formats_);
+    for (std::int32_t step = 1; step <= options_.steps; ++step) {
+      pipeline.run(step);
+      const std::string name = "step " + std::to_string(step);
+      run_.begin_phase(step, Phase::optimizer_step, name + " optimizer");
+      if (optimizer) optimizer->step();
+      run_.begin_phase(step, Phase::optimizer_step, name + " zero_grad");
+      if (optimizer) optimizer->zero_grad();
+    }
+    run_.closed = true;
+  }
+
+  /// FSDP's CPUOffloadPolicy: the optimizer steps the shards where they are.
+  bool steps_in_host_memory() const { return wrapper_ != nullptr && config_.recipe.offload_parameters; }
+
   std::unique_ptr<ModuleWrapper> make_wrapper() const {
     const Recipe& recipe = config_.recipe;
-    const Size shards = recipe.hybrid_shard_size > 0 ? Size(recipe.hybrid_shard_size) : recipe.data_parallel_size;
+    // Context-parallel GPUs hold the same weights: they share the shards, too (torchtitan: dp_shard_cp).
+    const Size group = recipe.hybrid_shard_size > 0 ? Size(recipe.hybrid_shard_size) : recipe.data_parallel_size;
+    const Size shards = group * Size(recipe.context_parallel);
     if (recipe.data_parallel != DataParallel::fsdp || shards == 1) return nullptr;
-    const ShardedFormats formats{formats_.computation, recipe.gradient_reduce_dtype};
+    const ShardedFormats formats{formats_.computation, recipe.gradient_reduce_dtype, recipe.offload_parameters};
     if (recipe.fsdp_version == 1) return std::make_unique<Fsdp1>(shards, formats);
-    return std::make_unique<Fsdp>(shards, formats, recipe.reshard_after_forward,
+    // torchtitan models/llama3/infra/parallelize.py, apply_fsdp: with a pipeline weights stay gathered.
+    const bool stays = recipe.pipeline_parallel > 1 && recipe.reshard_after_forward == Reshard::automatic;
+    return std::make_unique<Fsdp>(shards, formats, stays ? Reshard::never : recipe.reshard_after_forward,
                                   recipe.framework == Framework::torchtitan);
   }
 
@@ -130,6 +158,7 @@ class Training {
       if (torchtitan) loss.reset();
     }
     run_.begin_phase(step, Phase::backward, name + " backward");
+    if (zero_) zero_->begin_backward(last);
     run_backward(mean.defined() ? mean : loss, [this, last] {
       if (wrapper_) wrapper_->end_backward();
       if (zero_) zero_->end_backward(last);

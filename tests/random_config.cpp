@@ -30,6 +30,14 @@ std::string random_targets(Random& random) {
   return text.empty() ? "q" : text;
 }
 
+std::string random_modules(Random& random) {
+  std::string text;
+  for (const char* word : {"core_attn", "layernorm", "mlp"}) {
+    if (random.chance(50)) text += (text.empty() ? "" : ",") + std::string(word);
+  }
+  return text.empty() ? "core_attn" : text;
+}
+
 std::string random_preset(std::span<const PresetText> presets, Random& random) {
   return std::string(presets[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(presets.size())))].id);
 }
@@ -70,9 +78,11 @@ void randomise(const Field& field, Config& config, Random& random) {
       } while (member.word() == nullptr);
       break;
     case FieldType::text:
-      member.text() = field.name() == "targets" ? random_targets(random)
-                                                : random_name(random, static_cast<std::int64_t>(field.minimum),
-                                                              static_cast<std::int64_t>(field.maximum));
+      member.text() =
+          field.name() == "targets" ? random_targets(random)
+          : field.name() == "recomputation_modules"
+              ? random_modules(random)
+              : random_name(random, static_cast<std::int64_t>(field.minimum), static_cast<std::int64_t>(field.maximum));
       break;
   }
 }
@@ -151,9 +161,22 @@ Config random_valid_config(Random& random) {
     if (recipe.pipeline_parallel > 1 && random.chance(20)) {
       recipe.pipeline_first_stage_layers = 1 + random.below(config.model.num_hidden_layers);
     }
-    recipe.context_parallel = random.chance(95) ? 1 : 2;
+    if (recipe.pipeline_parallel > 1 && random.chance(50)) {
+      recipe.pipeline_schedule = static_cast<PipelineSchedule>(random.below(words(PipelineSchedule{}).count));
+    }
+    if (recipe.pipeline_schedule == PipelineSchedule::interleaved && random.chance(80)) {
+      recipe.virtual_pipeline_stages = 2 + random.below(2);
+      recipe.gradient_accumulation_steps = recipe.pipeline_parallel * (1 + random.below(3));
+      if (!preset) {
+        config.model.num_hidden_layers =
+            recipe.pipeline_parallel * recipe.virtual_pipeline_stages * (1 + random.below(3));
+      }
+    }
+    recipe.context_parallel = random.chance(85) ? 1 : random.pick(powers);
     recipe.lora.rank = random.chance(85) ? 0 : random.pick(powers) * 8;
     if (random.chance(10)) recipe.hybrid_shard_size = random.pick(powers);
+    if (random.chance(50)) recipe.recomputation_modules = random_modules(random);
+    if (random.chance(50)) recipe.offload_optimizer_fraction = 0.25 * static_cast<double>(random.below(5));
     if (random.chance(10)) recipe.recomputation_layers = 1 + random.below(config.model.num_hidden_layers);
     complete(config);
     if (issues.empty() && validate(config).empty()) return config;

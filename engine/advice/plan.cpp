@@ -21,6 +21,7 @@ double repeated_arithmetic(Recomputation kind) {
   switch (kind) {
     case Recomputation::none: return 0;
     case Recomputation::selective_attention: return 0.027;
+    case Recomputation::selective_modules:     // of which the MLP is the largest
     case Recomputation::selective_operations:  // every second matrix product
     case Recomputation::every_k: return 1.0 / 6;
     case Recomputation::full: return 1.0 / 3;

@@ -51,6 +51,7 @@ class Rules {
     check_data_parallel();
     check_precision();
     check_adapters();
+    check_recomputed_modules();
     check_size();
   }
 
@@ -162,12 +163,24 @@ class Rules {
   void check_sequence() {
     const std::int64_t shares = recipe_.sequence_parallel ? recipe_.tensor_parallel : Size(1);
     const char* path = "/recipe/sequence_length";
+    if (recipe_.context_parallel > 1 && recipe_.framework == Framework::megatron) check_context_parallel();
     if (recipe_.context_parallel > 1) {
       // Causal attention is balanced by giving every GPU one early and one late piece.
       not_divisible(path, "sequence_length", recipe_.sequence_length,
                     "2 x context_parallel x sequence-parallel GPUs =", 2 * recipe_.context_parallel * shares);
     } else if (shares > 1) {
       not_divisible(path, "sequence_length", recipe_.sequence_length, "tensor_parallel", shares);
+    }
+  }
+
+  void check_context_parallel() {
+    if (recipe_.attention == AttentionKernel::eager) {
+      contradiction("/recipe/attention", "Megatron's own attention does not share a sequence among GPUs.",
+                    "Set attention to flash, or context_parallel to 1.");
+    }
+    if (recipe_.context_parallel_method == ContextParallelMethod::all_to_all) {
+      not_divisible("/recipe/context_parallel", "num_key_value_heads", model_.num_key_value_heads,
+                    "tensor_parallel x context_parallel =", recipe_.tensor_parallel * recipe_.context_parallel);
     }
   }
 
@@ -188,6 +201,17 @@ class Rules {
       }
       return;
     }
+    if (interleaved && recipe_.virtual_pipeline_stages == 1) {
+      contradiction("/recipe/virtual_pipeline_stages",
+                    "An interleaved schedule has several virtual stages on each GPU.",
+                    "Set it to 2 or more, or pipeline_schedule to 1f1b.");
+    }
+    if (recipe_.pipeline_schedule == PipelineSchedule::gpipe && recipe_.gradient_accumulation_steps > most_gpipe) {
+      issues_.push_back(
+          {"out_of_range", "/recipe/gradient_accumulation_steps",
+           "GPipe keeps the activations of all " + text(recipe_.gradient_accumulation_steps) + " micro-batches.",
+           "Give at most " + text(most_gpipe) + ", or set pipeline_schedule to 1f1b."});
+    }
     const char* path = "/recipe/pipeline_parallel";
     const std::int64_t layers = model_.num_hidden_layers;
     if (layers > 0 && pp > layers) {
@@ -198,21 +222,29 @@ class Rules {
     const std::int64_t chunks = interleaved ? std::max<std::int64_t>(1, recipe_.virtual_pipeline_stages) : 1;
     const std::int64_t even_stages = pp - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
     const std::int64_t even_layers = layers - first - last;
-    if (first + last > 0) {
+    if (first + last == 0 && recipe_.framework == Framework::torchtitan) {
+      // Embedding and head count as a layer each, and every stage has a layer of its own.
+      if ((layers + 2) / (pp * chunks) < 2) {
+        issues_.push_back(
+            {"out_of_range", path,
+             text(layers) + " layers, embedding and head are too few for " + text(pp * chunks) + " stages.",
+             "Give at most " + text((layers + 2) / 2 / chunks) + "."});
+      }
+    } else if (first + last > 0) {
       if (even_layers < even_stages || (even_stages == 0 && even_layers != 0) ||
           (even_stages > 0 && even_layers % even_stages != 0)) {
         issues_.push_back({"not_divisible", path,
                            text(even_layers) + " layers between first and last stage do not divide by " +
                                text(even_stages) + " stages.",
                            "Change the layers of the first or last stage."});
+      } else if (chunks > 1) {
+        const std::int64_t each = even_stages > 0 ? even_layers / even_stages : 0;
+        for (const std::int64_t held : {first, last, each})
+          not_divisible("/recipe/virtual_pipeline_stages", "the layers of a stage,", held, "virtual_pipeline_stages",
+                        chunks);
       }
-    } else {
-      not_divisible(path, "num_hidden_layers", layers, chunks > 1 ? "stages x virtual stages =" : "pipeline_parallel",
-                    pp * chunks);
-    }
-    if (interleaved) {
-      not_divisible("/recipe/gradient_accumulation_steps", "gradient_accumulation_steps",
-                    recipe_.gradient_accumulation_steps, "pipeline_parallel", pp);
+    } else if (chunks == 1) {
+      not_divisible(path, "num_hidden_layers", layers, "pipeline_parallel", pp);
     }
   }
 
@@ -230,6 +262,10 @@ class Rules {
     if (recipe_.distributed_optimizer && recipe_.data_parallel != DataParallel::ddp) {
       contradiction("/recipe/distributed_optimizer", "Megatron's distributed optimizer stands on ddp.",
                     "Set it to false, or data_parallel to ddp.");
+    }
+    if (recipe_.offload_optimizer && recipe_.framework == Framework::megatron && !recipe_.distributed_optimizer) {
+      contradiction("/recipe/offload_optimizer", "Megatron offloads the states of its distributed optimizer alone.",
+                    "Set distributed_optimizer to true, or offload_optimizer to false.");
     }
     if (recipe_.offload_parameters && !sharded_weights) {
       contradiction("/recipe/offload_parameters", "Only FSDP and ZeRO-3 hold parameters outside the GPU.",
@@ -267,6 +303,24 @@ class Rules {
       issues_.push_back({"out_of_range", "/recipe/recomputation_layers",
                          "The model has only " + text(model_.num_hidden_layers) + " layers.",
                          "Give at most that, or 0 for all."});
+    }
+  }
+
+  /// --recompute-modules of what is modelled: those of experts and latent attention are not.
+  void check_recomputed_modules() {
+    if (recipe_.recomputation != Recomputation::selective_modules) return;
+    std::string_view rest = recipe_.recomputation_modules;
+    while (true) {
+      const std::string_view word = rest.substr(0, rest.find(','));
+      constexpr std::string_view known[] = {"core_attn", "layernorm", "mlp"};
+      if (std::find(std::begin(known), std::end(known), word) == std::end(known)) {
+        issues_.push_back({"unknown_word", "/recipe/recomputation_modules",
+                           "\"" + std::string(word) + "\" is not a module that is recomputed.",
+                           "Name some of core_attn, layernorm, mlp, divided by commas."});
+        return;
+      }
+      if (word.size() == rest.size()) return;
+      rest.remove_prefix(word.size() + 1);
     }
   }
 
@@ -315,6 +369,7 @@ class Rules {
                        "Give smaller sizes: micro_batch_size, sequence_length, layers or widths."});
   }
 
+  static constexpr std::int64_t most_gpipe = 256;
   static constexpr double most_gpus = 16777216;
   static constexpr double most_bytes = 1152921504606846976.0;  // 2^60
 

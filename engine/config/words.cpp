@@ -22,7 +22,10 @@ constexpr const char* optimizer_implementations[] = {"for_loop", "foreach", "fus
 constexpr const char* data_parallels[] = {"ddp", "zero1", "zero2", "zero3", "fsdp"};
 constexpr const char* reshards[] = {"auto", "always", "never"};
 constexpr const char* pipeline_schedules[] = {"gpipe", "1f1b", "interleaved", "zero_bubble"};
-constexpr const char* recomputations[] = {"none", "selective_attention", "selective_operations", "full", "every_k"};
+constexpr const char* recomputations[] = {"none",    "selective_attention", "selective_operations", "full",
+                                          "every_k", "selective_modules"};
+constexpr const char* recomputation_methods[] = {"block", "uniform"};
+constexpr const char* context_parallel_methods[] = {"auto", "ring", "all_gather", "all_to_all"};
 constexpr const char* attention_kernels[] = {"eager", "sdpa", "sdpa_math", "flash"};
 constexpr const char* losses[] = {"full",    "legacy",       "compiled",           "fused",
                                   "chunked", "fused_linear", "vocabulary_parallel"};
@@ -51,7 +54,9 @@ Words words(OptimizerImplementation) { return list<OptimizerImplementation::in_b
 Words words(DataParallel) { return list<DataParallel::fsdp>(data_parallels); }
 Words words(Reshard) { return list<Reshard::never>(reshards); }
 Words words(PipelineSchedule) { return list<PipelineSchedule::zero_bubble>(pipeline_schedules); }
-Words words(Recomputation) { return list<Recomputation::every_k>(recomputations); }
+Words words(Recomputation) { return list<Recomputation::selective_modules>(recomputations); }
+Words words(RecomputationMethod) { return list<RecomputationMethod::uniform>(recomputation_methods); }
+Words words(ContextParallelMethod) { return list<ContextParallelMethod::all_to_all>(context_parallel_methods); }
 Words words(AttentionKernel) { return list<AttentionKernel::flash>(attention_kernels); }
 Words words(Loss) { return list<Loss::vocabulary_parallel>(losses); }
 Words words(TrainingLoop) { return list<TrainingLoop::trainer>(training_loops); }

@@ -28,6 +28,8 @@ Words words(DataParallel);
 Words words(Reshard);
 Words words(PipelineSchedule);
 Words words(Recomputation);
+Words words(RecomputationMethod);
+Words words(ContextParallelMethod);
 Words words(AttentionKernel);
 Words words(Loss);
 Words words(TrainingLoop);

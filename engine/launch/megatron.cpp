@@ -54,6 +54,9 @@ constexpr Rule rules[] = {
     {"--decoder-first-pipeline-num-layers", "/recipe/pipeline_first_stage_layers"},
     {"--decoder-last-pipeline-num-layers", "/recipe/pipeline_last_stage_layers"},
     {"--context-parallel-size", "/recipe/context_parallel"},
+    {"--cp-comm-type", "/recipe/context_parallel_method", "p2p", "ring"},
+    {"--cp-comm-type", "/recipe/context_parallel_method", "all_gather", "all_gather"},
+    {"--cp-comm-type", "/recipe/context_parallel_method", "a2a", "all_to_all"},
     {"--expert-model-parallel-size", "/recipe/expert_parallel"},
     {"--expert-tensor-parallel-size", "/recipe/expert_tensor_parallel"},
     {"--use-distributed-optimizer", "/recipe/distributed_optimizer", "", "1"},
@@ -77,6 +80,7 @@ constexpr Rule rules[] = {
     {"--no-bias-swiglu-fusion", "/recipe/fused_mlp", "", "0"},
     {"--no-rope-fusion", "/recipe/fused_rope", "", "0"},
     {"--optimizer-cpu-offload", "/recipe/offload_optimizer", "", "1"},
+    {"--optimizer-offload-fraction", "/recipe/offload_optimizer_fraction"},
     {"--ddp-bucket-size", nullptr, "*", buffers},
     {"--grad-reduce-in-bf16", nullptr, "*", not_counted},
     {"--use-torch-fsdp2", nullptr, "*", not_counted},
@@ -151,7 +155,8 @@ void finish_recomputation(Reading& reading) {
     reading.apply("--recompute-method", path, "full");
     reading.apply("--recompute-num-layers", "/recipe/recomputation_layers", "0");
   } else {
-    reading.leave("--recompute-num-layers", "Groups of several layers are counted as single layers.");
+    reading.apply("--recompute-method", "/recipe/recomputation_method", "uniform");
+    reading.apply("--recompute-num-layers", "/recipe/recomputation_layers", *layers);
   }
 }
 
@@ -204,8 +209,9 @@ void extra(const Config& config, Settings& out) {
     out.push_back({"--recompute-granularity", "selective"});
   } else if (recipe.recomputation == Recomputation::full) {
     const bool some = recipe.recomputation_layers > 0;
+    const bool groups = recipe.recomputation_method == RecomputationMethod::uniform;
     out.push_back({"--recompute-granularity", "full"});
-    out.push_back({"--recompute-method", some ? "block" : "uniform"});
+    out.push_back({"--recompute-method", some && !groups ? "block" : "uniform"});
     out.push_back({"--recompute-num-layers", some ? std::to_string(recipe.recomputation_layers) : "1"});
   }
 }

@@ -214,6 +214,7 @@ void extra(const Config& config, Settings& out) {
     case Recomputation::none: out.push_back({"activation_checkpoint.mode", "none"}); break;
     case Recomputation::selective_operations:
     case Recomputation::selective_attention:
+    case Recomputation::selective_modules:
     case Recomputation::every_k: {
       const bool every = recipe.recomputation == Recomputation::every_k;
       out.push_back({"activation_checkpoint.mode", "selective"});

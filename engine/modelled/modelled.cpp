@@ -7,6 +7,7 @@
 #include "engine/blocks/transformers/model.h"
 #include "engine/config/fields.h"
 #include "engine/optimizer/facts.h"
+#include "engine/parallel/zero.h"
 #include "engine/step.h"
 
 namespace trainmem {
@@ -19,7 +20,6 @@ struct Missing {
   bool (*asked)(const Config&);
 };
 
-constexpr const char* other_sharding = "Set it to 1; tensor, pipeline and data parallelism are modelled.";
 constexpr const char* dense_model = "Choose a dense model.";
 
 /// One line for each missing feature.
@@ -52,24 +52,110 @@ constexpr Missing all_missing[] = {
      [](const Config& c) { return c.recipe.quantization == Quantization::int8; }},
     {"/recipe/quantization", "Quantised weights without LoRA are", "Give recipe.lora.rank, or set it to none.",
      [](const Config& c) { return c.recipe.quantization != Quantization::none && c.recipe.lora.rank == 0; }},
-    {"/recipe/context_parallel", "Context parallelism is", other_sharding,
-     [](const Config& c) { return c.recipe.context_parallel > 1; }},
+    {"/recipe/context_parallel", "Context parallelism outside Megatron and torchtitan is",
+     "Set it to 1, or choose framework megatron or torchtitan.",
+     [](const Config& c) {
+       return c.recipe.context_parallel > 1 && c.recipe.framework != Framework::megatron &&
+              c.recipe.framework != Framework::torchtitan;
+     }},
+    {"/recipe/context_parallel", "Context parallelism with latent attention is", "Set it to 1.",
+     [](const Config& c) { return c.recipe.context_parallel > 1 && c.model.latent_attention.kv_lora_rank > 0; }},
+    {"/recipe/context_parallel", "Context parallelism of torchtitan without FSDP2, or with tensor parallelism, is",
+     "Choose fsdp, version 2, and tensor_parallel 1.",
+     [](const Config& c) {
+       return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
+              (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2 ||
+               c.recipe.tensor_parallel > 1);
+     }},
+    {"/recipe/context_parallel", "Context parallelism of torchtitan in fp32, or with another kernel than flash's, is",
+     "Choose precision fsdp_bf16 or bf16 and attention sdpa.",
+     [](const Config& c) {
+       return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
+              (!is_half(formats(c.recipe).computation) || c.recipe.attention != AttentionKernel::sdpa ||
+               c.model.head_dim > 256);
+     }},
+    {"/recipe/context_parallel_method", "An all-to-all of heads under torchtitan is",
+     "Choose auto, ring or all_gather.",
+     [](const Config& c) {
+       return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
+              c.recipe.context_parallel_method == ContextParallelMethod::all_to_all;
+     }},
     {"/recipe/precision", "fp8 is", "Choose a bf16 or fp16 precision.",
      [](const Config& c) { return c.recipe.precision == Precision::fp8; }},
-    {"/recipe/offload_optimizer", "Offload is", "Set it to false.",
-     [](const Config& c) { return c.recipe.offload_optimizer; }},
-    {"/recipe/offload_parameters", "Offload is", "Set it to false.",
-     [](const Config& c) { return c.recipe.offload_parameters; }},
-    {"/recipe/offload_checkpoints", "Offload is", "Set it to false.",
-     [](const Config& c) { return c.recipe.offload_checkpoints; }},
-    {"/recipe/pipeline_schedule", "This pipeline schedule is", "Choose 1f1b.",
+    {"/recipe/offload_optimizer", "Offload of the optimizer alone outside Megatron and DeepSpeed's ZeRO is",
+     "Set data_parallel to zero1, zero2 or zero3, or offload_parameters with fsdp.",
      [](const Config& c) {
-       return c.recipe.pipeline_parallel > 1 &&
-              c.recipe.pipeline_schedule != PipelineSchedule::one_forward_one_backward;
+       return c.recipe.offload_optimizer && c.recipe.framework != Framework::megatron &&
+              (!uses_zero(c.recipe) || c.recipe.data_parallel == DataParallel::ddp) &&
+              !(c.recipe.data_parallel == DataParallel::fsdp && c.recipe.offload_parameters);
      }},
-    {"/recipe/pipeline_parallel", "Pipeline parallelism outside Megatron is",
-     "Choose framework megatron, or set it to 1.",
-     [](const Config& c) { return c.recipe.pipeline_parallel > 1 && c.recipe.framework != Framework::megatron; }},
+    {"/recipe/offload_parameters", "Offload of parameters outside FSDP2 and ZeRO-3 over several GPUs is",
+     "Set fsdp_version to 2, or data_parallel to zero3, and data_parallel_size to 2 or more.",
+     [](const Config& c) {
+       const bool fsdp = c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version == 2;
+       return c.recipe.offload_parameters &&
+              ((!fsdp && !(uses_zero(c.recipe) && c.recipe.data_parallel == DataParallel::zero3)) ||
+               c.recipe.framework == Framework::megatron ||
+               c.recipe.data_parallel_size * c.recipe.context_parallel == 1);
+     }},
+    {"/recipe/offload_parameters", "A step inside backward on parameters in host memory is", "Choose foreach or fused.",
+     [](const Config& c) {
+       return c.recipe.offload_parameters && c.recipe.optimizer_implementation == OptimizerImplementation::in_backward;
+     }},
+    {"/recipe/offload_checkpoints",
+     "Offload of checkpoints without full recomputation, or re-entrant, or in Megatron is",
+     "Set recomputation to full and recomputation_reentrant to false, or this to false.",
+     [](const Config& c) {
+       return c.recipe.offload_checkpoints &&
+              (c.recipe.framework == Framework::megatron || c.recipe.recomputation_reentrant ||
+               (c.recipe.recomputation != Recomputation::full && c.recipe.recomputation != Recomputation::every_k));
+     }},
+    {"/recipe/virtual_pipeline_stages", "An interleaved schedule of virtual stages with different numbers of layers is",
+     "Choose numbers of which num_hidden_layers is a multiple.",
+     [](const Config& c) {
+       const std::int64_t chunks = c.recipe.pipeline_parallel * c.recipe.virtual_pipeline_stages;
+       return c.recipe.pipeline_parallel > 1 && c.recipe.pipeline_schedule == PipelineSchedule::interleaved &&
+              c.recipe.framework != Framework::torchtitan && c.recipe.pipeline_first_stage_layers == 0 &&
+              c.recipe.pipeline_last_stage_layers == 0 && c.model.num_hidden_layers % chunks != 0;
+     }},
+    {"/recipe/gradient_accumulation_steps",
+     "An interleaved schedule of micro-batches that pipeline_parallel does not divide is",
+     "Give a multiple of pipeline_parallel.",
+     [](const Config& c) {
+       return c.recipe.pipeline_parallel > 1 && c.recipe.pipeline_schedule == PipelineSchedule::interleaved &&
+              c.recipe.gradient_accumulation_steps % c.recipe.pipeline_parallel != 0;
+     }},
+    {"/recipe/pipeline_parallel", "Pipeline parallelism outside Megatron and torchtitan is",
+     "Choose framework megatron or torchtitan, or set it to 1.",
+     [](const Config& c) {
+       return c.recipe.pipeline_parallel > 1 && c.recipe.framework != Framework::megatron &&
+              c.recipe.framework != Framework::torchtitan;
+     }},
+    {"/recipe/pipeline_parallel", "A pipeline or shared sequences of torchtitan with experts or latent attention are",
+     "Choose a dense model, or set pipeline_parallel and context_parallel to 1.",
+     [](const Config& c) {
+       return (c.recipe.pipeline_parallel > 1 || c.recipe.context_parallel > 1) &&
+              c.recipe.framework == Framework::torchtitan &&
+              (c.model.experts.num_experts > 0 || c.model.latent_attention.kv_lora_rank > 0);
+     }},
+    {"/recipe/data_parallel", "A pipeline of torchtitan beside data parallelism other than FSDP2 is",
+     "Choose fsdp, version 2.",
+     [](const Config& c) {
+       return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
+              c.recipe.data_parallel_size > 1 &&
+              (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2);
+     }},
+    {"/recipe/optimizer_implementation", "A step inside backward with a pipeline is", "Choose foreach or fused.",
+     [](const Config& c) {
+       return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
+              c.recipe.optimizer_implementation == OptimizerImplementation::in_backward;
+     }},
+    {"/recipe/recomputation", "Recomputation in a zero-bubble schedule of torchtitan is", "Set it to none.",
+     [](const Config& c) {
+       return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
+              c.recipe.pipeline_schedule == PipelineSchedule::zero_bubble &&
+              c.recipe.recomputation != Recomputation::none;
+     }},
     {"/recipe/compile_blocks", "torch.compile of blocks is", "Set it to false.",
      [](const Config& c) { return c.recipe.compile_blocks; }},
     {"/recipe/compile_loss", "torch.compile of the loss is", "Set it to false.",
@@ -86,7 +172,12 @@ constexpr Missing all_missing[] = {
        const bool sharded =
            c.recipe.data_parallel == DataParallel::fsdp || c.recipe.data_parallel == DataParallel::zero3;
        return c.recipe.recomputation != Recomputation::none && c.recipe.recomputation_reentrant && sharded &&
-              c.recipe.data_parallel_size > 1 && c.recipe.framework != Framework::megatron;
+              c.recipe.data_parallel_size * c.recipe.context_parallel > 1 && c.recipe.framework != Framework::megatron;
+     }},
+    {"/recipe/recomputation", "Recomputation by Megatron's modules under another framework is",
+     "Choose framework megatron, or none, selective_operations or full.",
+     [](const Config& c) {
+       return c.recipe.recomputation == Recomputation::selective_modules && c.recipe.framework != Framework::megatron;
      }},
     {"/recipe/recomputation", "Recomputation chosen by operations under Megatron is",
      "Choose none, selective_attention or full.",

@@ -42,7 +42,7 @@ constexpr Missing all_missing[] = {
     {"/recipe/precision", "FSDP's mixed precision without FSDP over several GPUs is", "Choose bf16_autocast or bf16.",
      [](const Recipe& r) {
        return r.precision == Precision::fsdp_bf16 &&
-              (r.data_parallel != DataParallel::fsdp || r.data_parallel_size == 1);
+              (r.data_parallel != DataParallel::fsdp || r.data_parallel_size * r.context_parallel == 1);
      }},
     {"/recipe/master_weights_dtype", "A format of master weights outside Megatron is", "Set it to auto.",
      [](const Recipe& r) { return r.master_weights_dtype != DType::automatic; }},
@@ -64,11 +64,9 @@ constexpr Missing all_missing[] = {
      [](const Recipe& r) {
        return r.framework == Framework::torchtitan && r.loss != Loss::full && r.loss != Loss::vocabulary_parallel;
      }},
-    {"/recipe/loss", "This loss under DeepSpeed's ZeRO is", "Choose full.",
-     [](const Recipe& r) { return uses_zero(r) && r.loss != Loss::full; }},
     {"/recipe/loss", "This loss with sharded weights or tensor parallelism is", "Choose full or fused.",
      [](const Recipe& r) {
-       const bool sharded = r.data_parallel != DataParallel::ddp && r.data_parallel_size > 1;
+       const bool sharded = r.data_parallel != DataParallel::ddp && r.data_parallel_size * r.context_parallel > 1;
        return (r.loss == Loss::fused_linear || r.loss == Loss::chunked) && (sharded || r.tensor_parallel > 1);
      }},
     {"/recipe/fused_norm", "A fused norm with tensor parallelism of DTensors is", "Set it to false.",

@@ -9,7 +9,8 @@ constexpr const char* place_name = "optimizer";
 
 /// FSDP2 and tensor parallelism each make DTensors of the parameters.
 int dtensor_meshes(const Recipe& r) {
-  const bool sharded = r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2 && r.data_parallel_size > 1;
+  const bool sharded =
+      r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2 && r.data_parallel_size * r.context_parallel > 1;
   return (sharded ? 1 : 0) + (r.tensor_parallel > 1 ? 1 : 0);
 }
 }  // namespace

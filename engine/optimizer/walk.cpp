@@ -155,7 +155,7 @@ void OptimizerWalk::step() {
   const std::int32_t last = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end());
   for (std::int32_t group = 0; group <= last; ++group) {
     std::vector<bool> done(parameters.size());
-    for (std::size_t i = 0; i < groups.size(); ++i) done[i] = groups[i] != group;
+    for (std::size_t i = 0; i < groups.size() && i < done.size(); ++i) done[i] = groups[i] != group;
     step_lists(std::move(done));
   }
 }

@@ -14,6 +14,8 @@ constexpr const char* collectives = "pytorch torch/distributed/fsdp/_fully_shard
 constexpr Rule shard_rule{"shard", "this GPU's shard of a weight",
                           "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py"};
 constexpr Rule flat_rule{"all-gather input", "shards of a group, cast and laid end to end", collectives};
+constexpr Rule host_rule{"shard from host memory", "",
+                         "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py: all_gather_inputs"};
 constexpr Rule gather_rule{"all-gather output", "gathered shards of a group, until the next gather has been copied out",
                            collectives};
 constexpr Rule gathered_rule{"gathered weight", "whole weight of a module that computes, or stays gathered",
@@ -21,6 +23,10 @@ constexpr Rule gathered_rule{"gathered weight", "whole weight of a module that c
 constexpr Rule reduce_input_rule{"reduce-scatter input",
                                  "gradients of a group laid end to end, until the next group's reduction", collectives};
 constexpr Rule reduce_output_rule{"sharded gradient", "this GPU's shard of the reduced gradients", collectives};
+constexpr Rule accumulated_rule{
+    "accumulated gradient", "whole gradient of a weight: micro-batches of a pipeline add to it before it is reduced",
+    "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py: "
+    "to_accumulated_grad_if_needed"};
 constexpr Rule hook_rule{
     "post-backward hook", "",
     "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: RegisterPostBackwardFunction"};
@@ -42,6 +48,7 @@ int Fsdp::open_group(ModulePart part) {
   const bool last = part == ModulePart::head || (part == ModulePart::last_layer && keeps_last_layer_);
   group.stays_gathered =
       part == ModulePart::root || reshard_ == Reshard::never || (reshard_ == Reshard::automatic && last);
+  group.layer = active_run().layer;
   open_ = groups_.size();
   groups_.push_back(std::move(group));
   return static_cast<int>(open_);
@@ -54,7 +61,7 @@ Tensor Fsdp::make(const Shape& shape, DType dtype, const char* name) {
   shard[0] = ceil_divide(shape[0], shards_);
   {
     const Set<Component> component(run.component, Component::weights);
-    parameter.shard = allocate(shard, dtype, {&shard_rule, name});
+    parameter.shard = formats_.offloaded ? allocate_nothing(shard, dtype) : allocate(shard, dtype, {&shard_rule, name});
     note_kept(parameter.shard, shard_rule);
   }
   register_parameter(parameter.shard);
@@ -74,7 +81,16 @@ void Fsdp::gather(Group& group) {
   const Set<Component> component(run.component, Component::gathered_parameters);
   const DType dtype = group.parameters[0].gathered.dtype();
   Tensor flat;
-  if (dtype != group.parameters[0].shard.dtype()) flat = allocate({group.elements / shards_}, dtype, {&flat_rule});
+  std::vector<Tensor> from_host;
+  if (formats_.offloaded) {
+    // all_gather_inputs: each shard is copied to the GPU, cast, and kept until the gather has begun.
+    for (const Parameter& parameter : group.parameters) {
+      Tensor copy = allocate(parameter.shard.shape(), parameter.shard.dtype(), {&host_rule});
+      if (dtype != parameter.shard.dtype()) copy = allocate(parameter.shard.shape(), dtype, {&host_rule});
+      from_host.push_back(std::move(copy));
+    }
+  } else if (dtype != group.parameters[0].shard.dtype())
+    flat = allocate({group.elements / shards_}, dtype, {&flat_rule});
   group.gather = allocate({group.elements}, dtype, {&gather_rule});
   note_kept(group.gather, gather_rule);
 }
@@ -139,8 +155,36 @@ void Fsdp::before_backward(std::size_t index) {
   if (found != forward_order_.begin() && found != forward_order_.end()) gather(groups_[*(found - 1)]);
 }
 
+/// _fsdp_param.py: accumulate_unsharded_grad_if_needed, to_accumulated_grad_if_needed.
+void Fsdp::accumulate(Group& group) {
+  for (Parameter& parameter : group.parameters) {
+    Tensor& gradient = parameter.gathered->grad;
+    if (!gradient.defined() || formats_.reduction == DType::automatic || gradient.dtype() == formats_.reduction)
+      continue;
+    if (!parameter.accumulated.defined()) {
+      const Set<Component> component(active_run().component, Component::gradients);
+      parameter.accumulated =
+          allocate(parameter.gathered.shape(), formats_.reduction, {&accumulated_rule, "whole gradient"});
+      note_kept(parameter.accumulated, accumulated_rule);
+    }
+    gradient.reset();
+  }
+}
+
+void Fsdp::finish_accumulation() {
+  accumulating_ = false;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const Layer layer(groups_[i].layer);
+    const Repeat repeat(active_run().times_of(groups_[i].layer));
+    groups_[i].reduced = false;
+    after_backward(i);
+  }
+  end_backward();
+}
+
 void Fsdp::after_backward(std::size_t index) {
   Group& group = groups_[index];
+  if (accumulating_) return accumulate(group);
   if (group.reduced) return;
   group.reduced = true;
   // A gradient of more than the parameter (DTensor's of a divided embedding) is cut down: _fsdp_param.py,
@@ -153,8 +197,9 @@ void Fsdp::after_backward(std::size_t index) {
   }
   reshard(group);
   reduce_scatter_input_.reset();
-  const bool any = std::any_of(group.parameters.begin(), group.parameters.end(),
-                               [](const Parameter& parameter) { return parameter.gathered->grad.defined(); });
+  const bool any = std::any_of(group.parameters.begin(), group.parameters.end(), [](const Parameter& parameter) {
+    return parameter.gathered->grad.defined() || parameter.accumulated.defined();
+  });
   if (!any) return;
   Run& run = active_run();
   const DType sharded = group.parameters[0].shard.dtype();
@@ -167,7 +212,10 @@ void Fsdp::after_backward(std::size_t index) {
   }
   // A loop variable of foreach_reduce holds the last gradient until it returns.
   const Tensor last = group.parameters.back().gathered->grad;
-  for (Parameter& parameter : group.parameters) parameter.gathered->grad.reset();
+  for (Parameter& parameter : group.parameters) {
+    parameter.gathered->grad.reset();
+    parameter.accumulated.reset();
+  }
   const Set<Stream> stream(run.stream, Stream::reduce_scatter);
   const Set<Component> component(run.component, Component::gradients);
   Tensor output = allocate({group.elements / shards_}, reduction, {&reduce_output_rule});
@@ -176,12 +224,14 @@ void Fsdp::after_backward(std::size_t index) {
     output = allocate({group.elements / shards_}, sharded, {&reduce_output_rule});
     note_kept(output, reduce_output_rule);
   }
+  if (formats_.offloaded) return;  // copied to host memory
   for (Parameter& parameter : group.parameters)
     if (!parameter.shard->grad.defined())
       parameter.shard->grad = alias(output, parameter.shard.shape(), parameter.shard->strides);
 }
 
 void Fsdp::end_backward() {
+  if (accumulating_) return;
   for (std::size_t i = 0; i < groups_.size(); ++i) after_backward(i);
   for (Group& group : groups_) group.gather.reset();
   reduce_scatter_input_.reset();

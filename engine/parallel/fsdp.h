@@ -4,6 +4,7 @@
 // the parameters; the buffer of a gather lives until the next one; after forward the parameters are freed unless the
 // group stays gathered. Backward: gathered again, the next group's gather is started early; the gradients of a
 // group are copied into one buffer and reduce-scattered on their own stream into the sharded gradients.
+// With CPUOffloadPolicy the shards come from host memory to be gathered, and their gradients go there.
 // Source: pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py and _fsdp_collectives.py.
 #pragma once
 
@@ -18,6 +19,7 @@ namespace trainmem {
 struct ShardedFormats {
   DType parameters = DType::bfloat16;  ///< of the gathered parameters
   DType reduction = DType::float32;    ///< of gradients while they are reduced
+  bool offloaded = false;              ///< shards, their gradients and optimizer states are in host memory
 };
 
 class Fsdp : public ModuleWrapper {
@@ -34,13 +36,16 @@ class Fsdp : public ModuleWrapper {
   Tensor after_forward(int group, Tensor output) override;
   void add_output(int group, const Tensor& output) override;
   void end_forward() override;
+  void begin_accumulation() override { accumulating_ = true; }
+  void finish_accumulation() override;
   void end_backward() override;
 
  private:
   struct Parameter {
     Tensor shard;
     Tensor gathered;
-    Size padded;  ///< elements of all shards together: dimension 0 rounded up to a multiple of the shards
+    Tensor accumulated;  ///< gradient in the format of the reduction, whole
+    Size padded;         ///< elements of all shards together: dimension 0 rounded up to a multiple of the shards
   };
   struct Group {
     std::vector<Parameter> parameters;
@@ -49,6 +54,7 @@ class Fsdp : public ModuleWrapper {
     bool stays_gathered = false;
     bool present = false;
     bool reduced = false;  ///< in this backward
+    std::int32_t layer = -1;
   };
 
   Tensor make(const Shape& shape, DType dtype, const char* name);
@@ -57,11 +63,13 @@ class Fsdp : public ModuleWrapper {
   void reshard(Group& group);
   void before_backward(std::size_t group);
   void after_backward(std::size_t group);
+  void accumulate(Group& group);
 
   Size shards_;
   ShardedFormats formats_;
   Reshard reshard_;
   bool keeps_last_layer_;
+  bool accumulating_ = false;
   std::size_t open_ = 0;  ///< group that parameters made now belong to
   std::vector<Group> groups_;
   std::vector<std::size_t> forward_order_;

@@ -1,6 +1,7 @@
 #include "engine/parallel/megatron.h"
 
 #include <deque>
+#include <memory>
 #include <string>
 
 #include "engine/blocks/megatron/gpt.h"
@@ -27,6 +28,9 @@ constexpr int grouped_product_streams = 4;  // transformer_engine/common/util/mu
 constexpr Rule cublas_workspace_rule{"cuBLAS workspace", "scratch memory of a cuBLAS handle",
                                      "pytorch aten/src/ATen/cuda/CublasHandlePool.cpp: parseChosenWorkspaceSize"};
 
+constexpr Rule put_off_rule{"gathered input", "input of a linear layer, gathered again for its weight's gradient",
+                            "sail-sg/zero-bubble-pipeline-parallelism megatron/core/tensor_parallel/layers.py"};
+
 /// Output and input of a forward whose backward is still to come.
 struct InFlight {
   Tensor input;   ///< undefined on the first stage
@@ -49,27 +53,30 @@ class StageTraining {
       : config_(config),
         options_(options),
         run_(run),
-        stages_(pipeline_stages(config.recipe, config.model.num_hidden_layers)),
-        stage_(stages_[static_cast<std::size_t>(options.stage)]),
-        sizes_(megatron::rank_sizes(config)) {}
+        stage_(pipeline_stages(config.recipe, config.model.num_hidden_layers)[static_cast<std::size_t>(options.stage)]),
+        order_(pipeline_order(config.recipe, options.stage)),
+        sizes_(megatron::rank_sizes(config)),
+        in_flight_(stage_.chunks.size()),
+        put_off_(stage_.chunks.size()) {}
 
   void operator()() {
     run_.begin_phase(0, Phase::initialise, "init");
     const DType dtype = megatron_weights(config_.recipe);
-    megatron::StageModel model({config_.model, config_.recipe, dtype, sizes_, stage_}, options_.fold);
-    model_ = &model;
+    std::vector<ChunkParameters> parameters;
+    for (const PipelineChunk& chunk : stage_.chunks) {
+      models_.push_back(std::make_unique<megatron::StageModel>(
+          megatron::Settings{config_.model, config_.recipe, dtype, sizes_, chunk, &buffers_}, options_.fold));
+      parameters.push_back({models_.back()->parameters(), models_.back()->expert_parameters()});
+    }
     make_workspaces();
-    MegatronOptimizer optimizer(config_.recipe, model.parameters(), model.expert_parameters());
-    const auto stages = static_cast<std::int64_t>(stages_.size());
+    MegatronOptimizer optimizer(config_.recipe, parameters);
     // A folded run is the steady state alone: states are there from the beginning, and the last step is enough.
     if (options_.fold) {
       run_.begin_phase(options_.steps - 1, Phase::optimizer_step, "earlier steps");
       optimizer.make_states();
     }
     for (step_ = options_.fold ? options_.steps : 1; step_ <= options_.steps; ++step_) {
-      one_forward_one_backward(
-          stage_, stages, config_.recipe.gradient_accumulation_steps, options_.fold, [this] { forward(); },
-          [this] { backward(); });
+      run_order(order_, options_.fold, [this](const PipelineTurn& turn, std::int64_t) { take(turn); });
       end_schedule();
       phase(Phase::optimizer_step, " optimizer");
       optimizer.step();
@@ -93,7 +100,7 @@ class StageTraining {
     if (!own_layers) add(transformer_engine_workspace(config_.gpu), engine_workspace_rule);
     for (int i = 0; i < grouped_product_streams && config_.model.experts.num_experts > 0; ++i)
       add(transformer_engine_workspace(config_.gpu), grouped_workspace_rule);
-    if (own_layers || stage_.last) {
+    if (own_layers || stage_.chunks.back().last) {
       add(cublas_workspace(config_.gpu) / 2, cublas_workspace_rule);
       add(cublas_workspace(config_.gpu) / 2, cublas_workspace_rule);
     }
@@ -108,36 +115,71 @@ class StageTraining {
 
   // The schedule's variables keep the last gradient received and the last one sent until the next ones replace them.
 
-  void forward() {
+  void take(const PipelineTurn& turn) {
+    const auto chunk = static_cast<std::size_t>(turn.chunk);
+    switch (turn.work) {
+      case PipelineTurn::Work::forward: return forward(chunk);
+      case PipelineTurn::Work::backward: return backward(chunk);
+      case PipelineTurn::Work::input: {
+        put_off_[chunk].emplace_back();
+        const Set<std::vector<PutOffProduct>*> put_off(run_.put_off_products, &put_off_[chunk].back());
+        return backward(chunk);
+      }
+      case PipelineTurn::Work::weights: return weights(chunk);
+    }
+  }
+
+  void forward(std::size_t chunk) {
     phase(Phase::forward, " forward");
+    const PipelineChunk& part = stage_.chunks[chunk];
     InFlight micro_batch;
-    if (!stage_.first) {
+    if (!part.first) {
       micro_batch.input = receive(received_rule);
       set_component(micro_batch.input, Component::activations);
       note_kept(micro_batch.input, received_rule);
       micro_batch.input->requires_grad = true;
       last_.input.reset();
     }
-    Tensor output = model_->forward(micro_batch.input);
-    micro_batch.output = stage_.last ? std::move(output) : without_storage(output);
-    in_flight_.push_back(std::move(micro_batch));
+    Tensor output = models_[chunk]->forward(micro_batch.input);
+    micro_batch.output = part.last ? std::move(output) : without_storage(output);
+    in_flight_[chunk].push_back(std::move(micro_batch));
   }
 
-  void backward() {
+  void backward(std::size_t chunk) {
     phase(Phase::backward, " backward");
-    if (!stage_.last) received_ = receive(received_gradient_rule);
-    last_ = std::move(in_flight_.front());
-    in_flight_.pop_front();
-    if (stage_.last) {
+    const PipelineChunk& part = stage_.chunks[chunk];
+    if (!part.last) received_ = receive(received_gradient_rule);
+    last_ = std::move(in_flight_[chunk].front());
+    in_flight_[chunk].pop_front();
+    if (part.last) {
       run_backward(last_.output);
     } else {
       run_backward(last_.output, received_);
     }
     last_.output.reset();
-    if (stage_.first) return;
+    if (part.first) return;
     sent_ = std::move(last_.input->grad);
     set_component(sent_, Component::communication);
     last_.input->grad_fn = Ref<Node>();
+  }
+
+  /// Weight gradients that a backward put off: they go straight to the main gradients.
+  void weights(std::size_t chunk) {
+    phase(Phase::backward, " backward");
+    std::vector<PutOffProduct>& products = put_off_[chunk].front();
+    for (std::size_t i = 0; i < products.size();) {
+      const std::int32_t layer = products[i].layer;
+      const Repeat repeat(run_.times_of(layer));
+      for (; i < products.size() && products[i].layer == layer; ++i) {
+        Tensor rows;
+        if (products[i].gathers) {
+          const Place place("pipeline", Component::communication);
+          rows = allocate(products[i].gathered, products[i].input.dtype(), {&put_off_rule});
+        }
+        products[i] = {};
+      }
+    }
+    put_off_[chunk].pop_front();
   }
 
   void end_schedule() {
@@ -149,15 +191,17 @@ class StageTraining {
   const Config& config_;
   const StepOptions options_;
   Run& run_;
-  const std::vector<PipelineStage> stages_;
   const PipelineStage stage_;
+  const std::vector<PipelineStretch> order_;
   const megatron::Sizes sizes_;
-  const megatron::StageModel* model_ = nullptr;
+  megatron::Buffers buffers_;
+  std::vector<std::unique_ptr<megatron::StageModel>> models_;  ///< of each chunk
   std::int32_t step_ = 0;
-  std::deque<InFlight> in_flight_;
-  InFlight last_;    ///< whose backward ran last
-  Tensor received_;  ///< gradient from the next stage
-  Tensor sent_;      ///< gradient for the previous stage
+  std::vector<std::deque<InFlight>> in_flight_;                  ///< of each chunk
+  std::vector<std::deque<std::vector<PutOffProduct>>> put_off_;  ///< of each chunk, by backward
+  InFlight last_;                                                ///< whose backward ran last
+  Tensor received_;                                              ///< gradient from the next stage
+  Tensor sent_;                                                  ///< gradient for the previous stage
   std::vector<Tensor> workspaces_;
 };
 
@@ -168,10 +212,15 @@ std::int64_t megatron_parameters(const Config& config, std::int64_t stage) {
   Run run(recording);
   const ActivateRun active(run);
   const auto stages = pipeline_stages(config.recipe, config.model.num_hidden_layers);
-  const megatron::StageModel model({config.model, config.recipe, megatron_weights(config.recipe),
-                                    megatron::rank_sizes(config), stages[static_cast<std::size_t>(stage)]},
-                                   true);
-  return (model.parameters() + model.expert_parameters()).value();
+  megatron::Buffers buffers;
+  Size sum = 0;
+  for (const PipelineChunk& chunk : stages[static_cast<std::size_t>(stage)].chunks) {
+    const megatron::StageModel model(
+        {config.model, config.recipe, megatron_weights(config.recipe), megatron::rank_sizes(config), chunk, &buffers},
+        true);
+    sum = sum + model.parameters() + model.expert_parameters();
+  }
+  return sum.value();
 }
 
 Recording run_megatron(const Config& config, const StepOptions& options) {

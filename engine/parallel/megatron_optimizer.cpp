@@ -1,6 +1,7 @@
 #include "engine/parallel/megatron_optimizer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/tensor/run.h"
 
@@ -45,7 +46,8 @@ std::int64_t expert_data_parallel(const Recipe& recipe) {
   return std::max<std::int64_t>(stage_ranks / (recipe.expert_parallel * recipe.expert_tensor_parallel), 1);
 }
 
-MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters, Size expert_parameters) : recipe_(recipe) {
+MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, const std::vector<ChunkParameters>& chunks)
+    : recipe_(recipe) {
   const DType weights = megatron_weights(recipe);
   const DType gradients = megatron_gradients(recipe);
   const bool pure = recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16;
@@ -55,8 +57,11 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters, Size
                                                             : weights;
   states_ = recipe.optimizer == Optimizer::adamw ? 2 : recipe.optimizer == Optimizer::sgd_momentum ? 1 : 0;
   copies_gradients_ = mixed_ && is_half(gradients);
-  add_group(parameters, recipe.data_parallel_size);
-  if (expert_parameters > 0) add_group(expert_parameters, expert_data_parallel(recipe));
+  // Context-parallel ranks hold the same weights: they share the states, too (parallel_state.py: dp_cp group).
+  for (const ChunkParameters& chunk : chunks) {
+    add_group(chunk.dense, recipe.data_parallel_size * recipe.context_parallel);
+    if (chunk.experts.value() > 0) add_group(chunk.experts, expert_data_parallel(recipe));
+  }
   for (const Group& group : groups_) {
     add(group.buffer, weights, Component::weights, weights_rule);
     add(group.buffer, gradients, Component::gradients, gradients_rule);
@@ -68,16 +73,21 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, Size parameters, Size
 
 void MegatronOptimizer::add_group(Size parameters, std::int64_t ranks) {
   const bool distributed = recipe_.distributed_optimizer || recipe_.data_parallel == DataParallel::zero1;
-  if (!distributed) {
-    groups_.push_back({parameters, parameters});
-    return;
+  Group group{parameters, parameters};
+  if (distributed) {
+    const Size d = ranks;
+    group.buffer = round_up(round_up(parameters, 128), d);  // ends at a multiple of 128 elements and of d
+    group.share = group.buffer / d;
   }
-  const Size d = ranks;
-  const Size buffer = round_up(round_up(parameters, 128), d);  // ends at a multiple of 128 elements and of d
-  groups_.push_back({buffer, buffer / d});
+  if (recipe_.offload_optimizer) {  // HybridDeviceOptimizer: the rest has main weights and states in host memory
+    const auto kept = static_cast<double>(group.share.value()) * (1.0 - recipe_.offload_optimizer_fraction);
+    group.share = static_cast<std::int64_t>(std::ceil(kept));
+  }
+  groups_.push_back(group);
 }
 
 void MegatronOptimizer::add(Size elements, DType dtype, Component component, const Rule& rule) {
+  if (elements.value() == 0) return;  // in host memory
   const Place place(component == Component::gradients ? "buffer" : "optimizer", component);
   tensors_.push_back(allocate({elements}, dtype, {&rule}));
   note_kept(tensors_.back(), rule);
@@ -87,6 +97,7 @@ void MegatronOptimizer::step() {
   if (copies_gradients_) {
     const Place place("optimizer", Component::optimizer_temporaries);
     for (const Group& group : groups_) {
+      if (group.share.value() == 0) continue;
       main_gradients_.push_back(allocate({group.share}, DType::float32, {&copy_rule}));
       note_kept(main_gradients_.back(), copy_rule);
     }
@@ -95,7 +106,8 @@ void MegatronOptimizer::step() {
   if (recipe_.optimizer_implementation != OptimizerImplementation::fused && states_ >= 2) {
     const Place place("optimizer", Component::optimizer_temporaries);
     std::vector<Tensor> roots;
-    for (const Group& group : groups_) roots.push_back(allocate({group.share}, state_, {&square_rule}));
+    for (const Group& group : groups_)
+      if (group.share.value() > 0) roots.push_back(allocate({group.share}, state_, {&square_rule}));
     while (!roots.empty()) roots.pop_back();
   }
 }

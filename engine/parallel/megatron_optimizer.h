@@ -1,7 +1,8 @@
 // Weights, main gradients and optimizer states of one GPU under Megatron-Core.
 //
-// Bytes a parameter, over d data-parallel ranks (Megatron-Core docs, dist_optimizer): bf16 weights and fp32 main
-// gradients 18, distributed 6 + 12/d; fp16 weights and gradients 20, distributed 4 + 16/d; fp32 16 and 8 + 8/d.
+// Bytes a parameter, over d data-parallel (times context-parallel) ranks (Megatron-Core docs, dist_optimizer): bf16
+// weights and fp32 main gradients 18, distributed 6 + 12/d; fp16 weights and gradients 20, distributed 4 + 16/d; fp32
+// 16 and 8 + 8/d.
 #pragma once
 
 #include <vector>
@@ -11,11 +12,17 @@
 
 namespace trainmem {
 
+/// Elements of one model chunk's parameters.
+struct ChunkParameters {
+  Size dense;
+  Size experts;  ///< of routed experts
+};
+
 class MegatronOptimizer {
  public:
-  /// Allocates the weights, the gradient buffers and, in mixed precision, the fp32 main weights. Routed experts have
-  /// buffers of their own, divided over fewer ranks.
-  MegatronOptimizer(const Recipe& recipe, Size parameters, Size expert_parameters);
+  /// Allocates the weights, the gradient buffers and, in mixed precision, the fp32 main weights. Every model chunk has
+  /// buffers of its own, and so have its routed experts, divided over fewer ranks.
+  MegatronOptimizer(const Recipe& recipe, const std::vector<ChunkParameters>& chunks);
 
   /// Optimizer states, if they are not there yet.
   void make_states();
@@ -28,7 +35,7 @@ class MegatronOptimizer {
   /// Parameters that share buffers, and what the optimizer of this rank has of them.
   struct Group {
     Size buffer;
-    Size share;  ///< of the optimizer: all, or a part of the buffer
+    Size share;  ///< of the optimizer: all, or a part of the buffer, less what host memory holds
   };
   void add(Size elements, DType dtype, Component component, const struct Rule& rule);
   void add_group(Size parameters, std::int64_t ranks);

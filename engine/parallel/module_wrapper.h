@@ -26,6 +26,10 @@ class ModuleWrapper {
   virtual void end_forward() = 0;
   /// Whether the backward to come is the last one before the optimizer's step.
   virtual void set_last_micro_batch(bool /*last*/) {}
+  /// Backwards to come add to gradients that stay whole, on weights that stay gathered, until finish_accumulation.
+  virtual void begin_accumulation() {}
+  /// Reduces the gradients and lets go of the gathered weights.
+  virtual void finish_accumulation() {}
   /// The whole backward has ended.
   virtual void end_backward() = 0;
 };

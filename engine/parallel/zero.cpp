@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/parallel/zero0.h"
 #include "engine/parallel/zero12.h"
 #include "engine/parallel/zero3.h"
 #include "engine/tensor/run.h"
@@ -23,12 +24,14 @@ Recipe without_clipping(Recipe recipe) {
 
 bool uses_zero(const Recipe& recipe) {
   const bool mixed = recipe.precision == Precision::bf16_mixed || recipe.precision == Precision::fp16_mixed;
+  if (recipe.framework == Framework::deepspeed && recipe.data_parallel == DataParallel::ddp && mixed) return true;
   return recipe.framework != Framework::megatron && (recipe.data_parallel_size > 1 || mixed) &&
          (recipe.data_parallel == DataParallel::zero1 || recipe.data_parallel == DataParallel::zero2 ||
           recipe.data_parallel == DataParallel::zero3);
 }
 
 std::unique_ptr<Zero> make_zero(const Recipe& recipe) {
+  if (recipe.data_parallel == DataParallel::ddp) return std::make_unique<Zero0>(recipe);
   if (recipe.data_parallel == DataParallel::zero3) return std::make_unique<Zero3>(recipe);
   return std::make_unique<Zero12>(recipe);
 }

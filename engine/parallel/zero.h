@@ -21,12 +21,14 @@ class Zero {
   virtual ~Zero() = default;
   /// The model has been made: divides its weights.
   virtual void wrap() = 0;
+  virtual void begin_backward(bool /*last*/) {}
   /// A backward has ended; `last`: the optimizer's step follows.
   virtual void end_backward(bool last) = 0;
   virtual void step() = 0;
 };
 
-/// Whether DeepSpeed's ZeRO trains this recipe. On one GPU only if the precision is one of DeepSpeed's own.
+/// Whether an optimizer of DeepSpeed's trains this recipe: a stage of ZeRO, or 16-bit weights with master weights
+/// without it. ZeRO on one GPU only if the precision is one of DeepSpeed's own.
 bool uses_zero(const Recipe& recipe);
 
 /// Of a recipe that uses it; to be made before the model.

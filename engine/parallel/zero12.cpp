@@ -22,6 +22,8 @@ constexpr Rule reduce_rule{"flattened bucket",
 constexpr Rule own_rule{"gradients of this GPU's part",
                         "reduced gradients of the weights that have something in this GPU's part, until the step",
                         "DeepSpeed stage_1_and_2.py: copy_grads_in_partition"};
+constexpr Rule host_rule{"offload buffer", "one gradient, as large as the largest, on its way from host memory",
+                         "DeepSpeed stage_1_and_2.py: temp_grad_buffer_for_gpu_offload"};
 constexpr Rule overflow_rule{"search for infinities", "", "DeepSpeed stage_1_and_2.py: _has_inf_or_nan"};
 constexpr Rule flat_gradient_rule{"flat gradient", "gradients of this GPU's part laid end to end", file};
 constexpr Rule gradient_rule{"fp32 gradient of this GPU's part", "what the optimizer steps with", file};
@@ -56,12 +58,21 @@ void Zero12::wrap() {
   const std::int64_t padded = round_up(elements, 2 * gpus).value();
   partition_ = padded / gpus;
   first_ = padded - partition_;
+  for (const Weight& weight : weights_) take_memory(weight.tensor);  // laid end to end in host memory
   flat_ = allocate({padded}, dtype_, {&flat_rule});
   note_kept(flat_, flat_rule);
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     weights_[i].tensor->storage = flat_->storage;
     if (owned(weights_[i])) owned_elements_ += weights_[i].end - weights_[i].begin;
     weights_[i].tensor->gradient_hook = [this, i](const Tensor& leaf) { receive(leaf, i); };
+  }
+  if (recipe_.offload_optimizer) {
+    std::int64_t largest = 0;
+    for (const Weight& weight : weights_) largest = std::max(largest, weight.end - weight.begin);
+    const Set<Component> component(active_run().component, Component::communication);
+    host_buffer_ = allocate({largest}, dtype_, {&host_rule});
+    note_kept(host_buffer_, host_rule);
+    return;
   }
   Tensor clone;
   if (dtype_ != DType::float32) clone = allocate({partition_}, dtype_, {&master_rule, "clone"});
@@ -72,6 +83,8 @@ void Zero12::wrap() {
   const Tensor gradient = allocate({partition_}, DType::float32, {&first_gradient_rule});
   master_ = std::make_unique<MasterWeights>(recipe_, master);
 }
+
+void Zero12::begin_backward(bool last) { last_backward_ = last; }
 
 void Zero12::receive(const Tensor& /*leaf*/, std::size_t index) {
   if (!bucket_.defined()) {
@@ -131,6 +144,11 @@ void Zero12::reduce_bucket() {
       if (recipe_.data_parallel == DataParallel::zero2) weight.tensor->grad.reset();
       continue;
     }
+    if (recipe_.offload_optimizer) {
+      send_to_host(weight);
+      weight.tensor->grad.reset();
+      continue;
+    }
     if (!reduced_.defined()) {
       const Set<Component> component(active_run().component, Component::gradients);
       reduced_ = allocate({owned_elements_}, dtype_, {&own_rule});
@@ -140,6 +158,16 @@ void Zero12::reduce_bucket() {
   }
   in_bucket_.clear();
   bucket_elements_ = 0;
+}
+
+/// copy_grads_in_partition: gradients add up in host memory; the last ones leave their norm, and go as fp32.
+void Zero12::send_to_host(const Weight& weight) const {
+  if (!last_backward_) return;
+  const Size elements = weight.end - std::max(weight.begin, first_);
+  { const Tensor norm = zero_norm(elements); }
+  if (!is_half(dtype_)) return;
+  search_infinities(elements);
+  const Tensor wide = allocate({elements}, DType::float32, {&gradient_rule});
 }
 
 void Zero12::end_backward(bool last) {
@@ -156,6 +184,10 @@ void Zero12::end_backward(bool last) {
 
 void Zero12::step() {
   const Place place("optimizer", Component::optimizer_temporaries);
+  if (recipe_.offload_optimizer) {  // the updated part comes back in fp32 and is cast into the flat weights
+    const Tensor updated = allocate({partition_}, DType::float32, {&master_rule, "updated weights from the host"});
+    return;
+  }
   std::vector<Size> slices;
   for (const Weight& weight : weights_)
     if (owned(weight)) slices.push_back(weight.end - std::max(weight.begin, first_));

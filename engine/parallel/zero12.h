@@ -3,6 +3,7 @@
 // Stage 2: each gradient is copied into a bucket as it appears; a full bucket is reduced, the gradients of this GPU's
 // part are copied out and the others go. Stage 1 does the same after the last backward; until then the gradients stay.
 // The GPU shown is the last one: its part is the end of the model, whose gradients come first and stay longest.
+// With offload_optimizer, master weights, states and the gradients of this GPU's part are in host memory.
 // Source: DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py; contiguous_gradients on, overlap_comm off (its defaults).
 #pragma once
 
@@ -18,6 +19,7 @@ class Zero12 : public Zero {
   ~Zero12() override;
 
   void wrap() override;
+  void begin_backward(bool last) override;
   void end_backward(bool last) override;
   void step() override;
 
@@ -32,6 +34,7 @@ class Zero12 : public Zero {
   void add_to_bucket(std::size_t index);
   void reduce_bucket();
   void all_reduce() const;
+  void send_to_host(const Weight& weight) const;
   bool owned(const Weight& weight) const { return weight.end > first_; }
 
   const Recipe& recipe_;
@@ -41,6 +44,8 @@ class Zero12 : public Zero {
   std::int64_t owned_elements_ = 0;  ///< of whole weights that have something in this GPU's part
   std::vector<Weight> weights_;
   Tensor flat_;
+  Tensor host_buffer_;  ///< with an optimizer in host memory: one gradient on its way
+  bool last_backward_ = true;
   std::unique_ptr<MasterWeights> master_;
   Tensor bucket_;
   std::int64_t bucket_elements_ = 0;

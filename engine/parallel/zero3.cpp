@@ -31,6 +31,8 @@ constexpr Rule buffer_rule{"all-gather buffer", "several weights gathered togeth
                            "DeepSpeed partition_parameters.py: AllGatherCoalescedHandle"};
 constexpr Rule reduce_rule{"reduce-scatter input", "",
                            "DeepSpeed runtime/comm/coalesced_collectives.py: reduce_scatter_coalesced"};
+constexpr Rule host_rule{"weight part from host memory", "",
+                         "DeepSpeed partition_parameters.py: all_gather_coalesced (ds_tensor.to)"};
 constexpr Rule overflow_rule{"search for infinities", "", "DeepSpeed stage3.py: has_overflow"};
 constexpr Rule flat_gradient_rule{"flat gradient", "", "DeepSpeed stage3.py: _prepare_fp32_grad_for_sub_group"};
 constexpr Rule gradient_rule{"fp32 gradient", "of one sub group of at most about 1e9 elements, while it is stepped",
@@ -78,16 +80,24 @@ void Zero3::wrap() {
     elements += weight.part;
   }
   parts_.clear();  // laid end to end outside the GPU
-  flat_ = allocate({elements}, dtype_, {&part_rule});
-  note_kept(flat_, part_rule);
+  if (!recipe_.offload_parameters) {
+    flat_ = allocate({elements}, dtype_, {&part_rule});
+    note_kept(flat_, part_rule);
+  }
   for (std::size_t i = 0; i < weights_.size(); ++i)
     if (weights_[i].persistent) give(i);
   Run& run = active_run();
+  const Set<Component> communication(run.component, Component::communication);
+  const auto make_bucket = [&] {
+    bucket_ = allocate({reduce_bucket_size}, dtype_, {&bucket_rule});
+    note_kept(bucket_, bucket_rule);
+  };
+  if (recipe_.offload_optimizer) return make_bucket();
   const Set<Component> masters(run.component, Component::master_weights);
   for (const std::int64_t group : groups) {
     Tensor master;
     if (dtype_ == DType::float32) {
-      master = alias(flat_, {group}, {1});
+      master = flat_.defined() ? alias(flat_, {group}, {1}) : allocate({group}, dtype_, {&master_rule});
     } else {
       const Tensor converted = allocate({group}, DType::float32, {&master_rule, "conversion"});
       master = allocate({group}, DType::float32, {&master_rule});
@@ -96,9 +106,10 @@ void Zero3::wrap() {
     groups_.emplace_back(group, std::make_unique<MasterWeights>(recipe_, master));
   }
   allocate({*std::max_element(groups.begin(), groups.end())}, DType::float32, {&first_gradient_rule});
-  const Set<Component> communication(run.component, Component::communication);
-  bucket_ = allocate({reduce_bucket_size}, dtype_, {&bucket_rule});
-  note_kept(bucket_, bucket_rule);
+  {
+    const Set<Component> component(run.component, Component::communication);
+    make_bucket();
+  }
   const Set<Component> component(run.component, Component::gradients);
   gradients_ = allocate({elements}, dtype_, {&gradients_rule});
   note_kept(gradients_, gradients_rule);
@@ -166,6 +177,7 @@ void Zero3::gather(const Module& module) {
   }
   if (pending->weights.size() == 1) {
     give(pending->weights[0]);  // gathered into its own memory
+    if (recipe_.offload_parameters) allocate({parts}, dtype_, {&host_rule});
   } else if (pending->weights.size() > 1 && recipe_.data_parallel_size > 1) {
     Run& run = active_run();
     const Set<Component> component(run.component, Component::gathered_parameters);
@@ -250,7 +262,11 @@ void Zero3::reduce_bucket() {
   // One gradient that divides evenly is reduced where it is; others are laid out by GPUs.
   if (in_bucket_.size() > 1 || parts * recipe_.data_parallel_size != weights_[in_bucket_[0]].elements)
     allocate({parts * recipe_.data_parallel_size}, dtype_, {&reduce_rule});
-  for (const std::size_t index : in_bucket_) weights_[index].tensor->grad.reset();
+  for (const std::size_t index : in_bucket_) {
+    weights_[index].tensor->grad.reset();
+    if (recipe_.offload_optimizer && last_backward_ && is_half(dtype_))
+      allocate({weights_[index].part}, DType::float32, {&gradient_rule, "fp32 gradient part for the host"});
+  }
   in_bucket_.clear();
   bucket_elements_ = 0;
 }
@@ -272,6 +288,7 @@ void Zero3::end_backward(bool /*last*/) {
 }
 
 void Zero3::step() {
+  if (recipe_.offload_optimizer) return;  // in host memory
   const Place place("optimizer", Component::optimizer_temporaries);
   if (dtype_ == DType::float16) {
     const Set<Stream> stream(active_run().stream, Stream::reduce_scatter);

@@ -4,6 +4,7 @@
 // when it begins, those of the next modules ahead of time (prefetch_bucket_size), and a module's weights go when it
 // ends, unless they come again within max_reuse_distance. Small weights stay. A module is an operation with weights.
 // DeepSpeed records its third pass; one that has not been recorded gathers nothing ahead.
+// offload_optimizer: master weights, states and gradient parts are in host memory; offload_parameters: weight parts.
 // Source: DeepSpeed deepspeed/runtime/zero/partitioned_param_coordinator.py, stage3.py, partition_parameters.py.
 #pragma once
 
@@ -22,6 +23,7 @@ class Zero3 : public Zero, public OperationHooks {
   ~Zero3() override;
 
   void wrap() override;
+  void begin_backward(bool last) override { last_backward_ = last; }
   void end_backward(bool last) override;
   void step() override;
   void before_operation(Node& node) override;
@@ -73,6 +75,7 @@ class Zero3 : public Zero, public OperationHooks {
   std::int64_t bucket_elements_ = 0;
   Module in_bucket_;
   bool recorded_ = false;
+  bool last_backward_ = true;
   std::vector<Module> trace_;
   std::vector<Use> order_;  ///< of the trace's weights
   std::size_t next_ = 0;    ///< first of them that has not been gathered

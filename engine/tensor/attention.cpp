@@ -1,4 +1,5 @@
 // Scaled dot-product attention: the kernel that PyTorch picks and what each keeps.
+#include "engine/tensor/flash_scratch.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 #include "engine/tensor/selective.h"
@@ -73,13 +74,7 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotP
       const Tensor output = contiguous_heads(kept[3]);
       const DType dtype = query.dtype();
       const Shape& s = query.shape();
-      // Scratch of the kernel: row sums and the gradient of the query in fp32, and with grouped heads the gradients
-      // of key and value for every query head. Taken as one piece, as the recorded steps have it.
-      const Size rows = round_up(s[2], 128);
-      const Size width = s[3] <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
-      Size bytes = s[0] * s[1] * rows * (width + Size(1)) * Size(element_bytes(DType::float32));
-      if (key.size(1) != s[1]) bytes = bytes + Size(2) * s[0] * key.size(2) * s[1] * s[3] * Size(element_bytes(dtype));
-      const Tensor scratch = allocate({bytes}, DType::uint8, {&flash_scratch_rule, "gradients and row sums (scratch)"});
+      const Tensor scratch = flash_backward_scratch(query, key);
       b.give(0, allocate_like(query, s, dtype, {&flash_rule, "gradient of query"}));
       b.give(1, allocate_like(key, key.shape(), dtype, {&flash_rule, "gradient of key"}));
       b.give(2, allocate_like(kept[2], kept[2].shape(), dtype, {&flash_rule, "gradient of value"}));
@@ -199,6 +194,16 @@ Tensor aligned_mask(Tensor mask) {
 }
 
 }  // namespace
+
+Tensor flash_backward_scratch(const Tensor& query, const Tensor& key) {
+  const Shape& s = query.shape();
+  const Size rows = round_up(s[2], 128);
+  const Size width = s[3].value() <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
+  Size bytes = s[0] * s[1] * rows * (width + Size(1)) * Size(element_bytes(DType::float32));
+  if (key.size(1) != s[1])
+    bytes = bytes + Size(2) * s[0] * key.size(2) * s[1] * s[3] * Size(element_bytes(query.dtype()));
+  return allocate({bytes}, DType::uint8, {&flash_scratch_rule, "gradients and row sums (scratch)"});
+}
 
 AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const ScaledDotProduct& options) {

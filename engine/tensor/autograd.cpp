@@ -79,10 +79,19 @@ Tensor fit_to(Tensor gradient, const Node::Result& wanted) {
 
 class Engine {
  public:
+  /// `retains`: nodes keep what they keep after they have run.
+  explicit Engine(bool retains = false) : retains_(retains) {}
+
   void run(const Ref<Node>& root, std::int32_t input, Tensor gradient) {
+    Few<Tensor, 1> gradients;
+    gradients.resize(root->results.size());
+    gradients[static_cast<std::size_t>(input)] = std::move(gradient);
+    run(root, std::move(gradients));
+  }
+
+  void run(const Ref<Node>& root, Few<Tensor, 1> gradients) {
     count(root.get());
-    root->gradients.resize(root->results.size());
-    root->gradients[static_cast<std::size_t>(input)] = std::move(gradient);
+    root->gradients = std::move(gradients);
     push(root);
     while (!ready_.empty()) {
       std::pop_heap(ready_.begin(), ready_.end(), later);
@@ -139,6 +148,7 @@ class Engine {
     node.gradients.clear();
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (gradients[i].defined()) gradients[i] = fit_to(std::move(gradients[i]), node.results[i]);
+    if (node.caught != nullptr) *node.caught = gradients;
     if (node.leaf.defined()) {
       accumulate(node.leaf, std::move(gradients[0]));
       return;
@@ -159,7 +169,7 @@ class Engine {
           results[i] = fit_to(std::move(results[i]), edge.node->results[static_cast<std::size_t>(edge.input)]);
       }
       gradients.clear();
-      node.kept.clear();
+      if (!retains_) node.kept.clear();
     }
     for (std::size_t i = 0; i < results.size(); ++i)
       if (node.next[i].node) deliver(node.next[i], std::move(results[i]));
@@ -173,6 +183,7 @@ class Engine {
     if (--next.waiting == 0) push(edge.node);
   }
 
+  const bool retains_;
   std::vector<Ref<Node>> ready_;
   LayerStretches stretches_{true};
   std::int32_t layer_ = active_run().layer;
@@ -248,6 +259,105 @@ void run_backward(const Tensor& loss, const std::function<void()>& at_end) {
   const Tensor gradient = allocate(loss.shape(), loss.dtype(), {&ones});  // the caller of the engine holds it
   run_backward(loss, gradient);
   if (at_end) at_end();
+}
+
+namespace {
+
+/// The nodes below `root`, each after those that its edges lead to.
+std::vector<Ref<Node>> nodes_from_below(const Ref<Node>& root) {
+  struct Open {
+    Ref<Node> node;
+    std::size_t next = 0;
+  };
+  std::vector<Ref<Node>> order;
+  std::vector<Node*> seen;
+  std::vector<Open> stack{{root, 0}};
+  root->waiting = -1;  // seen
+  while (!stack.empty()) {
+    Open& top = stack.back();
+    if (top.next == top.node->next.size()) {
+      order.push_back(top.node);
+      stack.pop_back();
+      continue;
+    }
+    const Ref<Node> below = top.node->next[top.next++].node;
+    if (!below || below->waiting == -1) continue;
+    below->waiting = -1;
+    stack.push_back({below, 0});
+  }
+  for (const Ref<Node>& node : order) node->waiting = 0;
+  return order;
+}
+
+}  // namespace
+
+void SplitBackward::run_input(const Tensor& root, Tensor gradient, const Tensor& input) {
+  const Node* goal = input->grad_fn.get();
+  nodes_ = nodes_from_below(root->grad_fn);
+  for (const Ref<Node>& node : nodes_) {
+    node->reaches_input = node.get() == goal;
+    Left left;
+    Few<Edge, 3> to_input;
+    bool cut = false;
+    for (std::size_t i = 0; i < node->next.size(); ++i) {
+      const Edge& edge = node->next[i];
+      const bool reaches = edge.node && edge.node->reaches_input;
+      node->reaches_input = node->reaches_input || reaches;
+      cut = cut || (edge.node && !reaches);
+      to_input.push_back(reaches ? edge : Edge{});
+      left.weights.push_back(reaches ? Edge{} : edge);
+      left.whole.push_back(edge);
+    }
+    if (!cut || !node->reaches_input) continue;
+    left.node = node;
+    node->next = std::move(to_input);
+    left_.push_back(std::move(left));
+  }
+  for (Left& left : left_) left.node->caught = &left.gradients;
+  const Set<bool> no_grad(active_run().grad_enabled, false);
+  Engine engine(true);
+  engine.run(root->grad_fn, root->output_number, std::move(gradient));
+  for (Left& left : left_) {
+    left.node->caught = nullptr;
+    left.node->next = left.whole;
+  }
+  std::sort(left_.begin(), left_.end(),
+            [](const Left& a, const Left& b) { return a.node->sequence < b.node->sequence; });
+  // What comes after the last of them in the forward is needed no more (the outputs are detached).
+  nodes_.erase(std::remove_if(nodes_.begin(), nodes_.end(), [](const Ref<Node>& node) { return node->leaf.defined(); }),
+               nodes_.end());
+  std::sort(nodes_.begin(), nodes_.end(),
+            [](const Ref<Node>& a, const Ref<Node>& b) { return a->sequence > b->sequence; });
+  std::size_t later = 0;
+  while (later < nodes_.size() && (left_.empty() || nodes_[later]->sequence > left_.back().node->sequence)) ++later;
+  release(later);
+}
+
+/// Lets go of what the first `end` nodes keep: as often as the layers stand for.
+void SplitBackward::release(std::size_t end) {
+  const Run& run = active_run();
+  for (std::size_t i = 0; i < end;) {
+    const std::int32_t layer = nodes_[i]->layer;
+    const Repeat repeat(run.times_of(layer));
+    for (; i < end && nodes_[i]->layer == layer; ++i) {
+      nodes_[i]->kept.clear();
+      for (Left& left : left_)
+        if (left.node.get() == nodes_[i].get()) left.gradients.clear();
+    }
+  }
+  nodes_.erase(nodes_.begin(), nodes_.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+void SplitBackward::run_weights() {
+  const Set<bool> no_grad(active_run().grad_enabled, false);
+  for (Left& left : left_) {
+    left.node->next = left.weights;
+    Engine engine;
+    engine.run(left.node, left.gradients);
+    left.node->next = left.whole;
+  }
+  release(nodes_.size());
+  left_.clear();
 }
 
 Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool trainable) {

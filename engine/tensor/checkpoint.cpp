@@ -12,10 +12,15 @@ namespace {
 constexpr Rule checkpoint_rule{"checkpoint", "input of a recomputed block: its forward runs again in backward",
                                "pytorch torch/utils/checkpoint.py"};
 
+constexpr Rule offload_rule{
+    "checkpoint from host memory", "",
+    "pytorch torch/autograd/graph.py: save_on_cpu; torchtune training/_activation_offloading.py"};
+
 /// One recomputed block: its input, its forward, and the tensors of the second forward until they are asked for.
 struct Frame {
   std::int32_t references = 0;
   Tensor input;
+  bool offloaded = false;  ///< the input is in host memory
   Forward forward;
   Autocast autocast;
   int holders = 0;
@@ -70,7 +75,14 @@ void Frame::recompute() {
     selective->second_forward = true;
     selective->products = 0;
   }
-  forward(input);
+  if (!offloaded) {
+    forward(input);
+    return;
+  }
+  const Tensor copy = allocate(input.shape(), input.dtype(), {&offload_rule});
+  copy->requires_grad = input.requires_grad();
+  forward(copy);
+  copy->grad_fn = Ref<Node>();  // the accumulation node of a leaf holds the leaf
 }
 
 }  // namespace
@@ -80,8 +92,14 @@ Tensor checkpoint(Forward forward, Tensor argument, bool selective) {
   Run& run = active_run();
   if (!run.grad_enabled) return forward(x);
   const Ref<Frame> frame(new Frame);
-  note_kept(x, checkpoint_rule);
-  frame->input = x;
+  frame->offloaded = run.offload_checkpoints;
+  if (frame->offloaded) {
+    frame->input = allocate_nothing(x.shape(), x.dtype());
+    frame->input->requires_grad = x.requires_grad();
+  } else {
+    note_kept(x, checkpoint_rule);
+    frame->input = x;
+  }
   frame->forward = std::move(forward);
   frame->autocast = run.autocast;
   if (selective) frame->selective = std::make_unique<SelectiveResults>();

@@ -55,6 +55,21 @@ struct TensorParallel {
   bool loss = false;      ///< the loss takes logits of a part of the vocabulary
 };
 
+/// GPUs that share a sequence: see parallel/context.h.
+struct ContextParallel {
+  std::int64_t size = 1;  ///< 1: none
+  ContextParallelMethod method = ContextParallelMethod::automatic;
+};
+
+/// Factors of a weight's gradient that is computed later than its backward (zero-bubble schedules).
+struct PutOffProduct {
+  Tensor input;
+  Tensor gradient;
+  Shape gathered;        ///< all rows of the input
+  bool gathers = false;  ///< the input is a part of the sequence
+  std::int32_t layer = -1;
+};
+
 class Run {
  public:
   explicit Run(Recording& recording) : tape(recording) {}
@@ -84,9 +99,12 @@ class Run {
   FusedKernels fused;
   bool legacy_models = false;  ///< the classes of transformers before 4.46
   TensorParallel tensor_parallel;
+  ContextParallel context_parallel;
+  std::vector<PutOffProduct>* put_off_products = nullptr;  ///< null: weight gradients are computed in backward
   bool distributed = false;           ///< nodes made now are of DTensors, whose gradients are not added in place
   bool frozen = false;                ///< parameters made now want no gradient
   bool inputs_want_gradient = false;  ///< frozen embeddings are made to want a gradient
+  bool offload_checkpoints = false;   ///< inputs of recomputed blocks are kept in host memory
   bool recomputing = false;           ///< a recomputed forward is running
   FlatMap<const TensorBody*, Tensor> autocast_weights;
   /// The weights in the order in which they were cast, with their layers. They are held: the address of one that goes

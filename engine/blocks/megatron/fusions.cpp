@@ -21,6 +21,8 @@ constexpr Rule flash_rule{"flash attention",
 constexpr Rule rope_rule{"rotary embedding", "", "Transformer Engine pytorch/attention/rope.py: FusedRoPEFunc"};
 constexpr Rule recompute_rule{"recomputation", "input of a recomputed part: its forward runs again in backward",
                               "Megatron-Core tensor_parallel/random.py: CheckpointFunction"};
+constexpr Rule discard_rule{"recomputation", "input of a norm: its result is computed again in backward",
+                            "Megatron-Core tensor_parallel/random.py: CheckpointWithoutOutput"};
 
 /// One tensor out, one gradient of the argument's shape back; keeps the argument.
 Tensor activation(Tensor argument, const Tensor& bias, const Shape& result_shape, const Rule& rule) {
@@ -166,6 +168,41 @@ Tensor recompute(Forward forward, std::vector<Tensor> inputs) {
     };
   finish_node(node, result);
   return result;
+}
+
+Tensor DiscardedResult::run(Forward forward, Tensor argument) {
+  const Tensor input = std::move(argument);
+  const Ref<Node> node = begin_node(discard_rule, {&input});
+  keep(node, input);
+  {
+    const Set<bool> no_grad(active_run().grad_enabled, false);
+    result_ = forward({input});
+  }
+  Tensor result = alias(result_, result_.shape(), result_->strides);
+  if (node) {
+    state_ = std::make_shared<State>(State{std::move(forward), detach(input), {}});
+    state_->input->requires_grad = true;
+    node->backward = [state = state_](Backward& b) {
+      const Tensor kept = b.kept(0);
+      run_backward(state->again, b.gradient());
+      state->again.reset();
+      b.give(0, std::move(state->input->grad));
+      state->input->grad_fn = Ref<Node>();
+      state->input.reset();
+    };
+  }
+  finish_node(node, result);
+  return result;
+}
+
+void DiscardedResult::discard(const Tensor& consumer) {
+  if (!state_ || !consumer->grad_fn) return;
+  take_memory(result_);
+  consumer->grad_fn->before = [state = state_] {
+    const Set<bool> grad(active_run().grad_enabled, true);
+    const Set<FlatMap<std::int32_t, Size>> times(active_run().layer_times, {});
+    state->again = state->forward({state->input});
+  };
 }
 
 }  // namespace trainmem::megatron

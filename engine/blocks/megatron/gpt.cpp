@@ -9,7 +9,10 @@ namespace {
 
 constexpr Rule input_rule{"input", "token ids, labels and masks of the micro-batch", "pretrain_gpt.py: get_batch"};
 
+/// get_batch_on_this_cp_rank: this GPU's part of the sequence is a copy.
 Tensor make_input(const Sizes& z, DType dtype, const char* role) {
+  Tensor whole;
+  if (z.whole_sequence.value() > z.s.value()) whole = allocate({z.b, z.whole_sequence}, dtype, {&input_rule, role});
   Tensor tensor = allocate({z.b, z.s}, dtype, {&input_rule, role});
   note_kept(tensor, input_rule);
   return tensor;
@@ -71,6 +74,9 @@ Tensor StageModel::rotate(Tensor x) const {
 
 Tensor StageModel::core_attention(Tensor q, Tensor k, Tensor v) const {
   const Sizes& z = settings_.sizes;
+  if (const std::int64_t gpus = settings_.recipe.context_parallel; gpus > 1)
+    return context_parallel_attention(std::move(q), std::move(k), std::move(v), gpus,
+                                      settings_.recipe.context_parallel_method);
   if (settings_.recipe.attention != AttentionKernel::eager)
     return flash_attention(std::move(q), std::move(k), std::move(v));
   // dot_product_attention.py.
@@ -122,12 +128,11 @@ Tensor StageModel::attention(const Block& block, Tensor normed) const {
     k = contiguous(std::move(k), "key");
     v = contiguous(std::move(v), "value");
   }
-  return projected(block, attended(block, std::move(q), std::move(k), std::move(v)));
+  return projected(block, attended(std::move(q), std::move(k), std::move(v)));
 }
 
-Tensor StageModel::attended(const Block& block, Tensor q, Tensor k, Tensor v) const {
-  if (settings_.recipe.recomputation != Recomputation::selective_attention || block.recomputed)
-    return core_attention(std::move(q), std::move(k), std::move(v));
+Tensor StageModel::attended(Tensor q, Tensor k, Tensor v) const {
+  if (!recomputed_.core_attention) return core_attention(std::move(q), std::move(k), std::move(v));
   std::vector<Tensor> inputs{std::move(q), std::move(k), std::move(v)};
   return recompute([this](const std::vector<Tensor>& x) { return core_attention(x[0], x[1], x[2]); },
                    std::move(inputs));
@@ -170,13 +175,22 @@ Tensor StageModel::activation(Tensor wide) const {
   return model.hidden_act == Activation::relu ? relu(std::move(wide)) : gelu(std::move(wide));
 }
 
+// transformer_layer.py. Transformer Engine's linear layers hold the norm before them, so recomputing an MLP repeats
+// its norm, and norms are not recomputed by themselves; Megatron's own layers stand beside their norms.
 Tensor StageModel::layer(const Block& block, Tensor hidden) const {
   const double probability = settings_.model.hidden_dropout;
+  const bool own_layers = settings_.recipe.attention == AttentionKernel::eager;
+  const auto normed = [&](const Norm& parameters, const Tensor& x, DiscardedResult& discarded) {
+    if (!recomputed_.norms || !own_layers) return norm(parameters, x);
+    return discarded.run([this, &parameters](const std::vector<Tensor>& y) { return norm(parameters, y[0]); }, x);
+  };
   {
     const Place place("attention");
-    Tensor normed = norm(block.attention_norm, hidden);
-    Tensor branch = settings_.model.latent_attention.kv_lora_rank > 0 ? latent_attention(block, std::move(normed))
-                                                                      : attention(block, std::move(normed));
+    DiscardedResult discarded;
+    Tensor input = normed(block.attention_norm, hidden, discarded);
+    Tensor branch = settings_.model.latent_attention.kv_lora_rank > 0 ? latent_attention(block, std::move(input))
+                                                                      : attention(block, std::move(input));
+    discarded.discard(branch);
     hidden = bias_dropout_add(std::move(branch), block.projection.bias, std::move(hidden), probability);
   }
   if (block.has_experts) {
@@ -185,8 +199,35 @@ Tensor StageModel::layer(const Block& block, Tensor hidden) const {
     return bias_dropout_add(std::move(branch), {}, std::move(hidden), probability);
   }
   const Place place("mlp");
-  Tensor branch = mlp(block, norm(block.mlp_norm, hidden));
+  Tensor branch;
+  DiscardedResult discarded;
+  if (recomputed_.mlp && !own_layers) {
+    branch = recompute([this, &block](const std::vector<Tensor>& x) { return mlp(block, norm(block.mlp_norm, x[0])); },
+                       {hidden});
+  } else if (recomputed_.mlp) {
+    branch = recompute([this, &block](const std::vector<Tensor>& x) { return mlp(block, x[0]); },
+                       {normed(block.mlp_norm, hidden, discarded)});
+  } else {
+    branch = mlp(block, normed(block.mlp_norm, hidden, discarded));
+  }
+  discarded.discard(branch);
   return bias_dropout_add(std::move(branch), block.fc2.bias, std::move(hidden), probability);
+}
+
+Tensor StageModel::run(const Unit& unit, Tensor hidden) const {
+  const auto layers = [this, &unit](Tensor x) {
+    for (std::size_t i = unit.first; i < unit.first + unit.count; ++i) {
+      const Layer scope(blocks_[i].index);
+      x = layer(blocks_[i], std::move(x));
+    }
+    return x;
+  };
+  const Layer scope(blocks_[unit.first].index);
+  const Repeat repeat(unit.times);
+  if (!blocks_[unit.first].recomputed) return layers(std::move(hidden));
+  std::vector<Tensor> inputs;
+  inputs.push_back(std::move(hidden));
+  return recompute([layers](const std::vector<Tensor>& x) { return layers(x[0]); }, std::move(inputs));
 }
 
 Tensor StageModel::token_losses(Tensor hidden, const Tensor& labels) const {
@@ -210,7 +251,7 @@ Tensor StageModel::loss(Tensor hidden, const Tensor& ids, const Tensor& labels, 
 
 Tensor StageModel::forward(Tensor input) const {
   const Sizes& z = settings_.sizes;
-  const PipelineStage& stage = settings_.stage;
+  const PipelineChunk& stage = settings_.stage;
   Tensor ids, labels, loss_mask;
   if (stage.first || !next_tokens_.empty()) ids = make_input(z, DType::int64, "token ids");
   if (stage.last) {
@@ -218,18 +259,7 @@ Tensor StageModel::forward(Tensor input) const {
     loss_mask = make_input(z, DType::float32, "loss mask");
   }
   Tensor hidden = stage.first ? embed(ids) : std::move(input);
-  for (const Block& block : blocks_) {
-    const Layer scope(block.index);
-    const Repeat repeat(block.times);
-    if (block.recomputed) {
-      std::vector<Tensor> inputs;
-      inputs.push_back(std::move(hidden));
-      hidden =
-          recompute([this, &block](const std::vector<Tensor>& x) { return layer(block, x[0]); }, std::move(inputs));
-    } else {
-      hidden = layer(block, std::move(hidden));
-    }
-  }
+  for (const Unit& unit : units_) hidden = run(unit, std::move(hidden));
   return stage.last ? loss(std::move(hidden), ids, labels, loss_mask) : hidden;
 }
 

@@ -22,6 +22,7 @@ struct Sizes {
   Size s, b, h, d;
   Size a, k, f, v;
   Size t;
+  Size whole_sequence;     ///< s of all context-parallel GPUs together
   Size positions;          ///< rows of the position table; 0: none
   Size qkv_width;          ///< outputs of the query, key and value projection
   Size expert_ranks = 1;   ///< among which the experts of a layer are divided
@@ -30,12 +31,26 @@ struct Sizes {
   SequenceLayout layout;
 };
 
+/// Parts of every layer that are recomputed: --recompute-granularity selective.
+struct RecomputedModules {
+  bool core_attention = false;
+  bool mlp = false;
+  bool norms = false;
+};
+
+/// What all chunks of a GPU share.
+struct Buffers {
+  std::vector<Shape> dummy_gradients;  ///< shapes that have one
+  bool global = false;                 ///< the global memory buffer is there
+};
+
 struct Settings {
   const Model& model;
   const Recipe& recipe;
   DType dtype = DType::bfloat16;  ///< of weights and activations
   Sizes sizes;
-  PipelineStage stage;
+  PipelineChunk stage;
+  Buffers* buffers = nullptr;
 };
 
 /// Sizes of one rank. Heads, widths and vocabulary are divided by tensor_parallel, rounded up.
@@ -95,11 +110,19 @@ class StageModel {
     Block block;
   };
 
+  /// Layers that run one after the other, and are recomputed together.
+  struct Unit {
+    std::size_t first = 0;  ///< index into blocks_
+    std::size_t count = 1;
+    Size times = 1;
+  };
+
+  void make_units(bool fold);
+  Tensor run(const Unit& unit, Tensor hidden) const;
   Tensor add_parameter(const Shape& shape, const char* name, Size times);
   Norm make_norm(Size width, const char* name, Size times);
   ParallelLinear make_linear(Size in, Size out, bool bias, const char* name, Size times);
   Block make_block(std::int32_t index, Size times, bool recomputed);
-  void add_blocks(std::int64_t first, std::int64_t count, bool recomputed, bool fold);
   LatentLayer make_latent(Size times);
   ExpertLayer make_experts(Size times);
   void make_next_tokens();
@@ -109,7 +132,7 @@ class StageModel {
   Tensor layer(const Block& block, Tensor hidden) const;
   Tensor attention(const Block& block, Tensor normed) const;
   Tensor latent_attention(const Block& block, const Tensor& normed) const;
-  Tensor attended(const Block& block, Tensor q, Tensor k, Tensor v) const;
+  Tensor attended(Tensor q, Tensor k, Tensor v) const;
   Tensor projected(const Block& block, Tensor context) const;
   Tensor core_attention(Tensor q, Tensor k, Tensor v) const;
   Tensor mlp(const Block& block, Tensor normed) const;
@@ -132,12 +155,14 @@ class StageModel {
   Tensor embedding_;
   Tensor positions_;
   std::vector<Block> blocks_;
+  std::vector<Unit> units_;
+  RecomputedModules recomputed_;
   Norm final_norm_;
   std::vector<NextToken> next_tokens_;
   ParallelLinear head_;
   Tensor rotary_;
   std::vector<Tensor> buffers_;
-  std::vector<Shape> linear_shapes_;  ///< distinct ones: each has one dummy gradient
+  std::vector<Shape> linear_shapes_;  ///< distinct ones
 };
 
 }  // namespace trainmem::megatron

@@ -1,5 +1,6 @@
 // Parameters of a stage, and the buffers that live as long as the run.
 #include <algorithm>
+#include <string>
 
 #include "engine/blocks/megatron/gpt.h"
 #include "engine/parameters/parameters.h"
@@ -18,6 +19,18 @@ constexpr Rule dummy_rule{
     "stands in for a weight's gradient that went straight to the main gradients; one for each shape",
     "Transformer Engine pytorch/module/base.py: get_dummy_wgrad"};
 
+RecomputedModules recomputed_modules(const Recipe& recipe) {
+  RecomputedModules result;
+  result.core_attention = recipe.recomputation == Recomputation::selective_attention;
+  if (recipe.recomputation != Recomputation::selective_modules) return result;
+  const std::string words = "," + recipe.recomputation_modules + ",";
+  const auto named = [&](const char* word) { return words.find(word) != std::string::npos; };
+  result.core_attention = named(",core_attn,");
+  result.mlp = named(",mlp,");
+  result.norms = named(",layernorm,");
+  return result;
+}
+
 /// A parameter of a run: gradients that autograd makes are added to the main gradients and let go.
 /// distributed_data_parallel.py: _make_backward_post_hook.
 void release_gradient(const Tensor& leaf) { leaf->grad.reset(); }
@@ -29,7 +42,8 @@ Sizes rank_sizes(const Config& config) {
   const Recipe& recipe = config.recipe;
   Sizes z;
   z.t = recipe.tensor_parallel;
-  z.s = recipe.sequence_length;
+  z.whole_sequence = recipe.sequence_length;
+  z.s = z.whole_sequence / Size(recipe.context_parallel);
   z.b = recipe.micro_batch_size;
   z.h = model.hidden_size;
   z.d = model.head_dim;
@@ -102,7 +116,7 @@ StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool re
   const Size value_width = latent.kv_lora_rank > 0 ? Size(latent.v_head_dim) : z.d;
   block.projection = make_linear(z.a * value_width, z.h, model.attention_output_bias, "attention projection", times);
   block.mlp_norm = make_norm(z.h, "MLP norm", times);
-  const std::int64_t in_model = minimum(settings_.stage.first_layer + index, model.num_hidden_layers - 1);
+  const std::int64_t in_model = minimum(Size(index), model.num_hidden_layers - 1);
   block.has_experts = layer_kind(model, in_model).experts;
   if (block.has_experts) {
     block.experts = make_experts(times);
@@ -113,21 +127,44 @@ StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool re
   return block;
 }
 
-/// Layers first to first + count of the stage. Of equal ones in a row the outer two touch what lies outside; with
-/// `fold` one of the others stands for them all.
-void StageModel::add_blocks(std::int64_t first, std::int64_t count, bool recomputed, bool fold) {
-  const auto kind_of = [&](std::int64_t layer) {
-    return layer_kind(settings_.model, settings_.stage.first_layer + layer).experts;
+/// transformer_block.py, _checkpointed_forward. Method block: the first layers of a chunk, each for itself; uniform:
+/// all layers, in groups. Of equal units in a row the outer two touch what lies outside; with `fold` one of the others
+/// stands for them all.
+void StageModel::make_units(bool fold) {
+  const Recipe& recipe = settings_.recipe;
+  const std::int64_t layers = settings_.stage.layers;
+  const std::int64_t named = recipe.recomputation_layers;
+  const bool full = recipe.recomputation == Recomputation::full;
+  const bool uniform = full && recipe.recomputation_method == RecomputationMethod::uniform;
+  const std::int64_t together = uniform ? std::min(std::max<std::int64_t>(named, 1), layers) : 1;
+  const std::int64_t recomputed = !full ? 0 : uniform || named == 0 ? layers : std::min(named, layers);
+  struct Planned {
+    std::int64_t first, count;
+    bool again;
   };
-  const std::int64_t end = first + count;
-  while (first < end) {
-    std::int64_t last = first;
-    while (last + 1 < end && kind_of(last + 1) == kind_of(first)) ++last;
+  std::vector<Planned> planned;
+  for (std::int64_t i = 0; i < layers; i += planned.back().count)
+    planned.push_back({i, std::min(together, layers - i), i < recomputed});
+  const auto equal = [&](const Planned& a, const Planned& b) {
+    if (a.count != b.count || a.again != b.again) return false;
+    for (std::int64_t i = 0; i < a.count; ++i) {
+      const std::int64_t begin = settings_.stage.first_layer + i;
+      if (!(layer_kind(settings_.model, begin + a.first) == layer_kind(settings_.model, begin + b.first))) return false;
+    }
+    return true;
+  };
+  for (std::size_t first = 0; first < planned.size();) {
+    std::size_t last = first;
+    while (last + 1 < planned.size() && equal(planned[first], planned[last + 1])) ++last;
     const bool folds = fold && last - first >= 3;
-    for (std::int64_t i = first; i <= last; ++i) {
+    for (std::size_t i = first; i <= last; ++i) {
       const bool stands_for_others = folds && i == first + 1;
-      const Size times = stands_for_others ? Size(last - first - 1) : Size(1);
-      blocks_.push_back(make_block(static_cast<std::int32_t>(i), times, recomputed));
+      const Size times = stands_for_others ? Size(static_cast<std::int64_t>(last - first) - 1) : Size(1);
+      units_.push_back({blocks_.size(), static_cast<std::size_t>(planned[i].count), times});
+      for (std::int64_t j = 0; j < planned[i].count; ++j) {
+        const std::int64_t index = settings_.stage.first_layer + planned[i].first + j;
+        blocks_.push_back(make_block(static_cast<std::int32_t>(index), times, planned[i].again));
+      }
       if (stands_for_others) i = last - 1;
     }
     first = last + 1;
@@ -137,18 +174,14 @@ void StageModel::add_blocks(std::int64_t first, std::int64_t count, bool recompu
 StageModel::StageModel(const Settings& settings, bool fold) : settings_(settings) {
   const Sizes& z = settings_.sizes;
   const Recipe& recipe = settings_.recipe;
-  const PipelineStage& stage = settings_.stage;
+  const PipelineChunk& stage = settings_.stage;
   const bool predicts_further = stage.last && settings_.model.num_nextn_predict_layers > 0;
   if (stage.first || predicts_further) {  // layers that predict further tokens share the embedding
     embedding_ = add_parameter({z.v, z.h}, "embedding", 1);
     if (settings_.model.positions == Positions::learned) positions_ = add_parameter({z.positions, z.h}, "positions", 1);
   }
-  // Recomputed layers come first: method "block" of transformer_block.py.
-  std::int64_t recomputed = 0;
-  if (recipe.recomputation == Recomputation::full)
-    recomputed = recipe.recomputation_layers > 0 ? std::min(recipe.recomputation_layers, stage.layers) : stage.layers;
-  add_blocks(0, recomputed, true, fold);
-  add_blocks(recomputed, stage.layers - recomputed, false, fold);
+  recomputed_ = recomputed_modules(recipe);
+  make_units(fold);
   if (stage.last) {
     final_norm_ = make_norm(z.h, "final norm", 1);
     head_ = make_linear(z.h, z.v, settings_.model.lm_head_bias, "head", 1);
@@ -180,11 +213,17 @@ void StageModel::make_buffers() {
   const Size gathered = z.s * z.b * z.h;
   if (settings_.recipe.attention == AttentionKernel::eager) {
     const Size scores = z.b * z.a * z.s * z.s;
-    add({z.layout.sequence_parallel ? maximum(scores, gathered) : scores}, buffer_rule);
+    if (!settings_.buffers->global) add({z.layout.sequence_parallel ? maximum(scores, gathered) : scores}, buffer_rule);
+    settings_.buffers->global = true;
   } else if (z.layout.sequence_parallel && settings_.stage.last) {
     add({gathered}, buffer_rule);
   }
-  for (const Shape& shape : linear_shapes_) add(shape, dummy_rule);
+  std::vector<Shape>& known = settings_.buffers->dummy_gradients;
+  for (const Shape& shape : linear_shapes_) {
+    if (std::find(known.begin(), known.end(), shape) != known.end()) continue;
+    known.push_back(shape);
+    add(shape, dummy_rule);
+  }
 }
 
 }  // namespace trainmem::megatron

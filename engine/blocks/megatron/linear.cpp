@@ -35,6 +35,12 @@ Tensor reduce_scatter(Tensor full, const SequenceLayout& layout) {
   return allocate({layout.local, full.size(1), full.size(2)}, full.dtype(), {&scatter_rule});
 }
 
+/// A weight's gradient that is computed later keeps both its factors. The weight's node does not.
+void put_off(const Tensor& input, const Tensor& gradient, const Shape& gathered, bool gathers) {
+  if (std::vector<PutOffProduct>* products = active_run().put_off_products)
+    products->push_back({input, gradient, gathered, gathers, active_run().layer});
+}
+
 }  // namespace
 
 Tensor column_linear(Tensor argument, const ParallelLinear& layer, const SequenceLayout& layout, const char* role) {
@@ -54,6 +60,7 @@ Tensor column_linear(Tensor argument, const ParallelLinear& layer, const Sequenc
       const DType dtype = b.gradient().dtype();
       Tensor input_gradient = allocate({layout.sequence, kept.size(1), in}, dtype, {&column_rule, "input gradient"});
       Tensor scattered = reduce_scatter(input_gradient, layout);
+      put_off(kept, b.gradient(), input_gradient.shape(), all_rows.defined());
       if (b.wants(1)) b.give(1, allocate({out}, dtype, {&column_rule, "bias gradient"}));
       b.give(0, std::move(scattered));
     };
@@ -78,6 +85,7 @@ Tensor row_linear(Tensor argument, const ParallelLinear& layer, const SequenceLa
       const Tensor kept = b.kept(0);
       const Tensor all_rows = gather(b.gradient(), layout);
       note_linear_backward(rows, in * out, read, true, true);
+      put_off(kept, all_rows.defined() ? all_rows : b.gradient(), kept.shape(), false);
       b.give(0, allocate({layout.sequence, kept.size(1), in}, b.gradient().dtype(), {&row_rule, "input gradient"}));
     };
   finish_node(node, result);

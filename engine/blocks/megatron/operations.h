@@ -7,8 +7,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include "engine/config.h"
 #include "engine/tensor/ops.h"
 
 namespace trainmem::megatron {
@@ -46,6 +48,8 @@ Tensor bias_dropout_add(Tensor x, const Tensor& bias, Tensor residual, double pr
 Tensor scaled_masked_softmax(Tensor scores);
 /// Flash attention of (s, b, heads, d) tensors, as cuDNN and FlashAttention do it behind Transformer Engine.
 Tensor flash_attention(Tensor q, Tensor k, Tensor v);
+/// The same over a sequence that `gpus` GPUs share. --cp-comm-type p2p, all_gather, a2a.
+Tensor context_parallel_attention(Tensor q, Tensor k, Tensor v, std::int64_t gpus, ContextParallelMethod method);
 /// Rotary embedding in one kernel.
 Tensor fused_rope(Tensor x, const Tensor& frequencies);
 
@@ -65,5 +69,23 @@ Tensor masked_mean(Tensor losses, const Tensor& loss_mask);
 /// CheckpointFunction.
 using Forward = std::function<Tensor(const std::vector<Tensor>&)>;
 Tensor recompute(Forward forward, std::vector<Tensor> inputs);
+
+/// Recomputation whose result is not kept either, though an operation after it needs it: the result is there again
+/// before that operation's backward. tensor_parallel/random.py: CheckpointWithoutOutput.
+class DiscardedResult {
+ public:
+  Tensor run(Forward forward, Tensor input);
+  /// Lets go of the result; `consumer`, computed from it, brings it back.
+  void discard(const Tensor& consumer);
+
+ private:
+  struct State {
+    Forward forward;
+    Tensor input;
+    Tensor again;  ///< the result of the second forward, with its graph
+  };
+  std::shared_ptr<State> state_;
+  Tensor result_;
+};
 
 }  // namespace trainmem::megatron

@@ -3,6 +3,7 @@
 #include "engine/blocks/torchtitan/complex_rope.h"
 #include "engine/blocks/torchtitan/deepseek.h"
 #include "engine/blocks/transformers/decoder.h"
+#include "engine/parallel/context.h"
 
 namespace trainmem::torchtitan {
 
@@ -74,7 +75,9 @@ class TransformerBlock : public transformers::Block {
     q = transpose(q, 1, 2);
     key = transpose(keys, 1, 2);
     value = transpose(values, 1, 2);
-    Tensor out = scaled_dot_product_attention(q, key, value, {});
+    const ContextParallel& context = active_run().context_parallel;
+    Tensor out = context.size > 1 ? ring_attention(q, key, value, context.size, context.method)
+                                  : scaled_dot_product_attention(q, key, value, {});
     out = contiguous(transpose(out, 1, 2));
     out = view(out, {b, s, a * d});
     return output_(out);
@@ -98,15 +101,17 @@ class Llama : public transformers::Architecture {
       : Architecture(description, dtype),
         norm_form_(fused_norm ? NormLayer::Form::fused : NormLayer::Form::torchtitan) {}
 
+  void make_buffers() override {
+    // Complex numbers of fp32 for every position: as many bytes as fp32 of the head's width.
+    const Place place("embedding", Component::weights);
+    const Shape table{model.max_position_embeddings, transformers::turning_width(model)};
+    frequencies_ = allocate(table, DType::float32, {&buffer_rule, "rotary frequencies"});
+    note_kept(frequencies_, buffer_rule);
+  }
+
   void make_embedding() override {
     const Place place("embedding");
-    {
-      // Complex numbers of fp32 for every position: as many bytes as fp32 of the head's width.
-      const Set<Component> component(active_run().component, Component::weights);
-      const Shape table{model.max_position_embeddings, transformers::turning_width(model)};
-      frequencies_ = allocate(table, DType::float32, {&buffer_rule, "rotary frequencies"});
-      note_kept(frequencies_, buffer_rule);
-    }
+    make_buffers();
     embedding_ = make_parameter({model.vocab_size, model.hidden_size}, weights, "token embedding");
   }
 
@@ -128,9 +133,16 @@ class Llama : public transformers::Architecture {
     transformers::ForwardState state;
     const Place place("embedding");
     state.hidden = transformers::input_embeddings(embedding_, ids);
-    state.inputs.attention = attention;
-    const Size s = ids.size(1);
-    state.inputs.cos = view(slice(frequencies_, 0, 0, s), {1, s, 1, transformers::turning_width(model)});
+    set_inputs(state, ids.size(1), attention);
+    return state;
+  }
+
+  transformers::ForwardState resume(Tensor hidden, AttentionKernel attention) override {
+    transformers::ForwardState state;
+    const TensorParallel& tensor = active_run().tensor_parallel;
+    const Size whole = tensor.sequence ? hidden.size(1) * Size(tensor.size) : hidden.size(1);
+    set_inputs(state, whole, attention);
+    state.hidden = std::move(hidden);
     return state;
   }
 
@@ -148,6 +160,11 @@ class Llama : public transformers::Architecture {
   Tensor loss(Tensor logits, const Tensor& labels) override { return loop_loss(logits, labels); }
 
  private:
+  void set_inputs(transformers::ForwardState& state, Size s, AttentionKernel attention) const {
+    state.inputs.attention = attention;
+    state.inputs.cos = view(slice(frequencies_, 0, 0, s), {1, s, 1, transformers::turning_width(model)});
+  }
+
   NormLayer::Form norm_form_;
   Tensor frequencies_;
   Tensor embedding_;

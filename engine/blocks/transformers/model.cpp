@@ -111,18 +111,35 @@ bool recomputes(const Recipe& recipe, std::int64_t layer) {
     case Recomputation::selective_operations: return true;
     case Recomputation::every_k: return (layer + 1) % recipe.recomputation_interval == 0;
     case Recomputation::none:
-    case Recomputation::selective_attention: break;
+    case Recomputation::selective_attention:
+    case Recomputation::selective_modules: break;
   }
   return false;
 }
 
+ForwardState Architecture::resume(Tensor hidden, AttentionKernel attention) {
+  ForwardState state;
+  state.hidden = std::move(hidden);
+  state.inputs.attention = attention;
+  return state;
+}
+
 CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe,
-                         ModuleWrapper* wrapper)
-    : architecture_(std::move(architecture)), slots_(std::move(slots)), recipe_(recipe), wrapper_(wrapper) {
+                         ModuleWrapper* wrapper, const PipelineChunk& part)
+    : architecture_(std::move(architecture)),
+      slots_(std::move(slots)),
+      recipe_(recipe),
+      wrapper_(wrapper),
+      part_(part) {
   // A tied embedding belongs to one group with the head.
   const bool apart = recipe.fsdp_wrap_embeddings && !architecture_->model.tie_word_embeddings;
-  if (wrapper_ != nullptr) embedding_group_ = wrapper_->open_group(apart ? ModulePart::embedding : ModulePart::root);
-  architecture_->make_embedding();
+  const bool root = !apart && (part_.first || part_.last);
+  if (wrapper_ != nullptr && (part_.first || root))
+    embedding_group_ = wrapper_->open_group(apart ? ModulePart::embedding : ModulePart::root);
+  if (part_.first)
+    architecture_->make_embedding();
+  else
+    architecture_->make_buffers();
   LayerStretches stretches;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const LayerSlot& slot = slots_[i];
@@ -135,18 +152,17 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
     blocks_.push_back(architecture_->make_block(slot.kind));
   }
   stretches.leave();
-  if (wrapper_ != nullptr) {
+  if (wrapper_ != nullptr && (part_.last || root)) {
     head_group_ = embedding_group_;
     if (apart)
       head_group_ = wrapper_->open_group(ModulePart::head);
     else
       wrapper_->reopen_group(embedding_group_);
   }
-  architecture_->make_head();
+  if (part_.last) architecture_->make_head();
   if (wrapper_ != nullptr) wrapper_->close_groups();
 }
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): the caller's variable lives while the block runs
 Tensor CausalModel::recomputed(std::size_t i, Tensor hidden, const Forward& forward) {
   if (!recomputes(recipe_, slots_[i].kind)) return forward(hidden);
   if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden);
@@ -168,10 +184,11 @@ Tensor CausalModel::run_layer(std::size_t i, Tensor hidden, const BlockInputs& i
 }
 
 Tensor CausalModel::hidden_states(const Tensor& ids) {
-  if (wrapper_ != nullptr) wrapper_->before_forward(embedding_group_, ids);
-  ForwardState state = architecture_->begin(ids, recipe_.attention);
+  if (wrapper_ != nullptr && embedding_group_ >= 0) wrapper_->before_forward(embedding_group_, ids);
+  ForwardState state =
+      part_.first ? architecture_->begin(ids, recipe_.attention) : architecture_->resume(ids, recipe_.attention);
   Tensor hidden = std::move(state.hidden);
-  if (wrapper_ != nullptr && embedding_group_ != head_group_)
+  if (wrapper_ != nullptr && embedding_group_ >= 0 && embedding_group_ != head_group_)
     hidden = wrapper_->after_forward(embedding_group_, std::move(hidden));
   LayerStretches stretches;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -180,9 +197,20 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
     hidden = run_layer(i, hidden, state.inputs);
   }
   stretches.leave();
+  if (!part_.last) return hidden;
   if (wrapper_ != nullptr && embedding_group_ != head_group_)
     hidden = wrapper_->before_forward(head_group_, std::move(hidden));
   return architecture_->end(std::move(hidden));
+}
+
+Tensor CausalModel::forward_part(const Tensor& input) {
+  if (part_.last) return forward(input);
+  Tensor hidden = hidden_states(input);
+  if (wrapper_ != nullptr) {
+    if (embedding_group_ >= 0 && embedding_group_ == head_group_) wrapper_->after_forward(embedding_group_, hidden);
+    wrapper_->end_forward();
+  }
+  return hidden;
 }
 
 Tensor CausalModel::forward(const Tensor& ids) {

@@ -10,6 +10,7 @@
 
 #include "engine/config.h"
 #include "engine/parallel/module_wrapper.h"
+#include "engine/parallel/pipeline.h"
 #include "engine/tensor/checkpoint.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
@@ -67,8 +68,12 @@ class Architecture {
   virtual void make_embedding() = 0;
   virtual std::unique_ptr<Block> make_block(std::int64_t layer) = 0;
   virtual void make_head() = 0;
+  /// What every part of a pipeline holds of what make_embedding makes.
+  virtual void make_buffers() {}
   /// Embeds the ids and prepares masks and rotary tables.
   virtual ForwardState begin(const Tensor& ids, AttentionKernel attention) = 0;
+  /// The same where the model goes on from another stage's hidden states.
+  virtual ForwardState resume(Tensor hidden, AttentionKernel attention);
   /// Final norm.
   virtual Tensor end(Tensor hidden) = 0;
   /// Logits.
@@ -105,11 +110,13 @@ bool recomputes(const Recipe& recipe, std::int64_t layer);
 
 class CausalModel {
  public:
-  /// `wrapper`: data parallelism around the modules, or null.
+  /// `wrapper`: data parallelism around the modules, or null. `part`: of a pipeline, or the whole model.
   CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe,
-              ModuleWrapper* wrapper);
+              ModuleWrapper* wrapper, const PipelineChunk& part = {});
   /// Forward up to the logits.
   Tensor forward(const Tensor& ids);
+  /// Forward of a part of a pipeline: from ids or hidden states to hidden states or logits.
+  Tensor forward_part(const Tensor& input);
   /// The loss of a forward; `logits` is what the caller holds.
   Tensor loss(const Tensor& logits, const Tensor& labels);
 
@@ -124,8 +131,9 @@ class CausalModel {
   std::vector<std::unique_ptr<Block>> blocks_;
   Recipe recipe_;
   ModuleWrapper* wrapper_;
-  int embedding_group_ = 0;
-  int head_group_ = 0;
+  PipelineChunk part_;
+  int embedding_group_ = -1;  ///< -1: none
+  int head_group_ = -1;
   std::vector<int> groups_;     ///< of each block
   std::vector<Tensor> chunks_;  ///< logits, where they are made in chunks
   Tensor hidden_;               ///< local variable of the forward, alive until the loss is there

@@ -1,0 +1,12 @@
+// Memory that the backward of flash attention takes inside its kernel.
+#pragma once
+
+#include "engine/tensor/tensor.h"
+
+namespace trainmem {
+
+/// Row sums and the gradient of the query in fp32, and with grouped heads the gradients of key and value for every
+/// query head, as one piece. query (b, a, s, d), key (b, k, s, d).
+Tensor flash_backward_scratch(const Tensor& query, const Tensor& key);
+
+}  // namespace trainmem

@@ -1,0 +1,128 @@
+// GPUs that share a sequence hold their part of every activation; what attention exchanges comes on top.
+#include <algorithm>
+#include <vector>
+
+#include "engine/estimate.h"
+#include "engine/parallel/megatron.h"
+#include "engine/step.h"
+#include "engine/tape_fold.h"
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+namespace {
+
+constexpr std::int64_t sequence = 2048;
+constexpr std::int64_t hidden = 1024;
+
+/// A small Llama; rotary positions make query and key tensors of their own.
+Config llama(Framework framework) {
+  Config config;
+  config.gpu.name = "A100 SXM4 80GB";
+  Model& model = config.model;
+  model.hidden_size = hidden;
+  model.intermediate_size = 2816;
+  model.num_attention_heads = 16;
+  model.num_key_value_heads = 8;
+  model.head_dim = 64;
+  model.num_hidden_layers = 16;
+  model.vocab_size = 32000;
+  model.max_position_embeddings = 4 * sequence;
+  Recipe& recipe = config.recipe;
+  recipe.framework = framework;
+  recipe.optimizer_implementation = OptimizerImplementation::fused;
+  recipe.sequence_length = sequence;
+  if (framework == Framework::megatron) {
+    recipe.precision = Precision::bf16_mixed;
+    recipe.attention = AttentionKernel::flash;
+    recipe.loss = Loss::vocabulary_parallel;
+    recipe.fused_norm = recipe.fused_mlp = recipe.fused_rope = true;
+    recipe.pipeline_parallel = 4;
+    recipe.gradient_accumulation_steps = 8;
+  } else {
+    recipe.precision = Precision::fsdp_bf16;
+    recipe.data_parallel = DataParallel::fsdp;
+    recipe.data_parallel_size = 4;
+    recipe.fused_norm = true;
+  }
+  return config;
+}
+
+Bytes peak(const Config& config, std::int64_t stage = 0, bool folded = true) {
+  Bytes highest = 0;
+  for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded, .stage = stage})))
+    highest = std::max(highest, phase.peak.total);
+  return highest;
+}
+
+/// What a micro-batch keeps in the four layers of a stage: two middle stages differ by it.
+Bytes kept(const Config& config) { return peak(config, 1) - peak(config, 2); }
+
+Config shared(Config config, std::int64_t gpus, ContextParallelMethod method) {
+  config.recipe.context_parallel = gpus;
+  config.recipe.context_parallel_method = method;
+  config.recipe.sequence_length = gpus * sequence;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("context parallel: over c GPUs a sequence c times as long keeps as much, in ring and all-gather attention") {
+  const Config alone = llama(Framework::megatron);
+  const std::int64_t gpus = GENERATE(2, 4);
+  CHECK(kept(shared(alone, gpus, ContextParallelMethod::ring)) == kept(alone));
+  CHECK(kept(shared(alone, gpus, ContextParallelMethod::all_gather)) == kept(alone));
+}
+
+// TransformerEngine context_parallel.py, AttnFuncWithCPAndQKVOA2A: out_part is kept beside the exchanged output.
+TEST_CASE("context parallel: an all-to-all of heads keeps the attention output twice") {
+  const Config alone = llama(Framework::megatron);
+  const Bytes output = 2 * sequence * hidden;
+  CHECK(kept(shared(alone, 4, ContextParallelMethod::all_to_all)) == kept(alone) + 4 * output);
+}
+
+TEST_CASE("context parallel: the states of Megatron's distributed optimizer are divided over data x context GPUs") {
+  const auto states = [](std::int64_t data, std::int64_t context) {
+    Config config = llama(Framework::megatron);
+    config.recipe.pipeline_parallel = 1;
+    config.recipe.distributed_optimizer = true;
+    config.recipe.data_parallel_size = data;
+    config.recipe.context_parallel = context;
+    const auto phases = fold(run_training(config, {.steps = 2, .fold = true}));
+    const ComponentBytes& end = phases.back().end.components;
+    return end[static_cast<std::size_t>(Component::optimizer_states)] +
+           end[static_cast<std::size_t>(Component::master_weights)];
+  };
+  CHECK(states(2, 4) == states(8, 1));
+  CHECK(states(4, 2) == states(8, 1));
+}
+
+TEST_CASE("context parallel: the folded tape has the peaks of the recorded one") {
+  const auto framework = GENERATE(Framework::megatron, Framework::torchtitan);
+  const auto method =
+      GENERATE(ContextParallelMethod::ring, ContextParallelMethod::all_gather, ContextParallelMethod::all_to_all);
+  if (framework == Framework::torchtitan && method == ContextParallelMethod::all_to_all) return;
+  const auto recomputation = GENERATE(Recomputation::none, Recomputation::full);
+  Config config = shared(llama(framework), 4, method);
+  config.recipe.recomputation = recomputation;
+  CAPTURE(static_cast<int>(framework), static_cast<int>(method), static_cast<int>(recomputation));
+  CHECK(peak(config, 0, true) == peak(config, 0, false));
+}
+
+// pytorch _attention.py: keys and values of all GPUs are gathered, 2 x 2 bytes for each of 16 repeated heads.
+TEST_CASE("context parallel: torchtitan's shards are those of data x context GPUs, and its layers keep their part") {
+  Config alone = llama(Framework::torchtitan);
+  alone.recipe.data_parallel_size = 8;
+  Config pair = shared(alone, 2, ContextParallelMethod::all_gather);
+  pair.recipe.data_parallel_size = 4;
+  const auto end = [](const Config& config, Component component) {
+    return fold(run_training(config, {.steps = 2, .fold = true}))
+        .back()
+        .end.components[static_cast<std::size_t>(component)];
+  };
+  CHECK(end(pair, Component::optimizer_states) == end(alone, Component::optimizer_states));
+  // The highest moment of a step differs by what attention exchanges, not by layers.
+  const Bytes gathered = 2 * 2 * 2 * sequence * hidden;
+  CHECK(peak(pair) >= peak(alone));
+  CHECK(peak(pair) <= peak(alone) + 8 * gathered);
+}

@@ -1,0 +1,134 @@
+// What host memory holds, this GPU does not.
+#include <algorithm>
+#include <vector>
+
+#include "engine/step.h"
+#include "engine/tape_fold.h"
+#include "tests/catch.h"
+
+using namespace trainmem;
+
+namespace {
+
+Config llama(Framework framework, DataParallel data_parallel) {
+  Config config;
+  config.gpu.name = "A100 SXM4 80GB";
+  Model& model = config.model;
+  model.hidden_size = 1024;
+  model.intermediate_size = 2816;
+  model.num_attention_heads = model.num_key_value_heads = 16;
+  model.head_dim = 64;
+  model.num_hidden_layers = 8;
+  model.vocab_size = 32000;
+  model.max_position_embeddings = 2048;
+  Recipe& recipe = config.recipe;
+  recipe.framework = framework;
+  recipe.optimizer_implementation = OptimizerImplementation::fused;
+  recipe.sequence_length = 1024;
+  recipe.precision = Precision::bf16_mixed;
+  recipe.data_parallel = data_parallel;
+  recipe.data_parallel_size = 4;
+  if (framework == Framework::megatron) {
+    recipe.attention = AttentionKernel::flash;
+    recipe.loss = Loss::vocabulary_parallel;
+    recipe.fused_norm = recipe.fused_mlp = recipe.fused_rope = true;
+    recipe.distributed_optimizer = true;
+  }
+  return config;
+}
+
+std::vector<FoldedPhase> phases_of(const Config& config, bool folded = true) {
+  return fold(run_training(config, {.steps = 2, .fold = folded}));
+}
+
+/// The highest of a component in the optimizer's phase of the last step.
+Bytes in_step(const Config& config, Component component) {
+  Bytes highest = 0;
+  for (const FoldedPhase& phase : phases_of(config))
+    if (phase.phase == Phase::optimizer_step && phase.step == 2)
+      highest = std::max(highest, phase.peak.components[static_cast<std::size_t>(component)]);
+  return highest;
+}
+
+Bytes peak(const Config& config, bool folded = true) {
+  Bytes highest = 0;
+  for (const FoldedPhase& phase : phases_of(config, folded)) highest = std::max(highest, phase.peak.total);
+  return highest;
+}
+
+constexpr std::int64_t h = 1024;
+constexpr std::int64_t parameters = 8 * (4 * h * h + 3 * h * 2816 + 2 * h) + 2 * 32000 * h + h;
+
+}  // namespace
+
+// Megatron-LM core/optimizer/cpu_offloading/hybrid_optimizer.py: main weights and states of the share are on the CPU.
+TEST_CASE("offload: Megatron's hybrid optimizer keeps 12 (1 - f) / d bytes a parameter here") {
+  Config config = llama(Framework::megatron, DataParallel::ddp);
+  const auto held = [&] {
+    return in_step(config, Component::optimizer_states) + in_step(config, Component::master_weights);
+  };
+  const std::int64_t share = parameters / 4;
+  const Bytes all = held();
+  CHECK(all >= 12 * share);
+  CHECK(all <= 12 * (share + 128));
+  config.recipe.offload_optimizer = true;
+  CHECK(held() == 0);
+  config.recipe.offload_optimizer_fraction = 0.5;
+  CHECK(std::abs(held() - all / 2) <= 12);
+}
+
+// ZeRO-Offload (Ren et al. 2021, arXiv:2101.06840): 16-bit weights stay, gradients of the part and 12 bytes a weight of
+// it go.
+TEST_CASE("offload: ZeRO-1, 2 and 3 hold no main weights and no states here") {
+  Config config = llama(Framework::deepspeed, GENERATE(DataParallel::zero1, DataParallel::zero2, DataParallel::zero3));
+  CHECK(in_step(config, Component::master_weights) >= 4 * (parameters / 4));
+  CHECK(in_step(config, Component::optimizer_states) >= 8 * (parameters / 4));
+  const Bytes before = peak(config);
+  config.recipe.offload_optimizer = true;
+  CHECK(in_step(config, Component::master_weights) == 0);
+  CHECK(in_step(config, Component::optimizer_states) == 0);
+  CHECK(in_step(config, Component::gradients) == 0);
+  CHECK(peak(config) < before);
+}
+
+TEST_CASE("offload: ZeRO-3's weight parts go to host memory, 2 bytes a weight of the part") {
+  Config config = llama(Framework::deepspeed, DataParallel::zero3);
+  const Bytes parts = in_step(config, Component::weights);
+  CHECK(parts >= 2 * (parameters / 4));
+  config.recipe.offload_parameters = true;
+  config.recipe.offload_optimizer = true;
+  CHECK(in_step(config, Component::weights) == 2 * 32 * 4);  // inverse frequencies of rotary positions, twice
+}
+
+// FSDP2's CPUOffloadPolicy: between the steps nothing of the model is on the GPU.
+TEST_CASE("offload: FSDP2 leaves nothing of the model here between two steps") {
+  Config config = llama(Framework::torchtitan, DataParallel::fsdp);
+  config.recipe.precision = Precision::fsdp_bf16;
+  config.recipe.fused_norm = true;
+  config.recipe.offload_parameters = true;
+  const Alive end = phases_of(config).back().end;
+  for (const Component component : {Component::weights, Component::gradients, Component::optimizer_states,
+                                    Component::gathered_parameters, Component::optimizer_temporaries}) {
+    // Rotary frequencies, 4 bytes an element of 2048 positions, are a buffer that stays.
+    const Bytes buffer = component == Component::weights ? 4 * 2048 * 64 : 0;
+    CHECK(end.components[static_cast<std::size_t>(component)] == buffer);
+  }
+  CHECK(peak(config, true) == peak(config, false));
+}
+
+TEST_CASE("offload: checkpoints in host memory leave one block's input here") {
+  Config config = llama(Framework::transformers, DataParallel::ddp);
+  config.recipe.data_parallel_size = 1;
+  config.recipe.precision = Precision::bf16;
+  config.recipe.recomputation = Recomputation::full;
+  const auto activations = [&] {
+    for (const FoldedPhase& phase : phases_of(config))
+      if (phase.step == 2 && phase.phase == Phase::forward)
+        return phase.end.components[static_cast<std::size_t>(Component::activations)];
+    return Bytes{0};
+  };
+  const Bytes kept = activations();
+  config.recipe.offload_checkpoints = true;
+  CHECK(kept - activations() == 8 * 2 * 1024 * h);  // eight inputs of 1,024 tokens
+  CHECK(peak(config, true) == peak(config, false));
+}
