@@ -22,32 +22,54 @@ struct Sign {
   static constexpr Signs positive = 4;
 };
 
+/// The page's module prices no schedules: there sizes are plain numbers, and smaller (engine/CMakeLists.txt).
+#if defined(TRAINMEM_PLAIN_SIZES)
+inline constexpr bool sizes_are_traced = false;
+#else
+inline constexpr bool sizes_are_traced = true;
+#endif
+
+/// The line of a trace that a size carries, if sizes are traced.
+template <bool traced>
+struct SizeLine {
+  std::uint32_t line = 0;
+  constexpr void set(std::uint32_t to) { line = to; }
+};
+template <>
+struct SizeLine<false> {
+  static constexpr std::uint32_t line = 0;
+  constexpr void set(std::uint32_t /*to*/) {}
+};
+
 class Size {
  public:
   constexpr Size() = default;
   template <std::integral Number>
   constexpr Size(Number value) : value_(value) {}  // NOLINT(google-explicit-constructor): a plain number is a size
   /// A value that line `line` of the active trace computes.
-  constexpr Size(std::int64_t value, std::uint32_t line) : value_(value), line_(line) {}
+  constexpr Size(std::int64_t value, std::uint32_t line) : value_(value) { line_.set(line); }
 
   /// The number. A traced size is fixed: the schedule holds for this value of it alone.
   constexpr std::int64_t value() const {
-    if (line_ != 0) fix();
+    if constexpr (sizes_are_traced)
+      if (line_.line != 0) fix();
     return value_;
   }
   constexpr operator std::int64_t() const { return value(); }  // NOLINT(google-explicit-constructor): the same
   /// The number for the record (names, the tape); whoever decides by it breaks schedules.
   constexpr std::int64_t recorded() const { return value_; }
   /// Line of the active trace that computed this size; 0: a constant.
-  constexpr std::uint32_t line() const { return line_; }
+  constexpr std::uint32_t line() const { return line_.line; }
 
   static constexpr Size make(SizeOperation operation, const Size& a, const Size& b, std::int64_t value) {
-    if ((a.line_ | b.line_) == 0) return value;
-    return traced(operation, a, b, value);
+    if constexpr (sizes_are_traced)
+      if ((a.line() | b.line()) != 0) return traced(operation, a, b, value);
+    return value;
   }
   /// Tells the trace that a - b has one of `signs`; returns `answer`.
   static constexpr bool answered(bool answer, const Size& a, const Size& b, Signs signs) {
-    if ((a.line_ | b.line_) != 0) guard(a, b, answer ? signs : static_cast<Signs>(~signs & 7U));
+    if constexpr (sizes_are_traced)
+      if ((a.line() | b.line()) != 0) guard(a, b, answer ? signs : static_cast<Signs>(~signs & 7U));
     return answer;
   }
 
@@ -63,8 +85,8 @@ class Size {
   static Size traced(SizeOperation operation, const Size& a, const Size& b, std::int64_t value);
   static void guard(const Size& a, const Size& b, Signs signs);
 
-  std::int64_t value_ = 0;
-  std::uint32_t line_ = 0;
+  std::int64_t value_ = 0;  ///< stands first: fields of a configuration are written by its address (config/fields.h)
+  [[no_unique_address]] SizeLine<sizes_are_traced> line_;
 };
 
 /// A Size and a whole number, or two Sizes.
