@@ -247,9 +247,9 @@ std::string text_of_file(const char* path) {
   return std::string(text, length);
 }
 
-int attribute(DeviceAttribute which, int device) {
+int attribute(DeviceAttribute which, int device, int unknown = 0) {
   int value = 0;
-  return GPU(DeviceGetAttribute)(&value, which, device) == GPU(Success) ? value : 0;
+  return GPU(DeviceGetAttribute)(&value, which, device) == GPU(Success) ? value : unknown;
 }
 
 }  // namespace
@@ -281,6 +281,7 @@ DeviceFacts device_facts(int index) {
   device.bus_width_bits = attribute(hipDeviceAttributeMemoryBusWidth, index);
   device.multiprocessors = attribute(hipDeviceAttributeMultiprocessorCount, index);
   device.cache_bytes = attribute(hipDeviceAttributeL2CacheSize, index);
+  device.ecc = attribute(hipDeviceAttributeEccEnabled, index, -1);
 #else
   if (GPU(RuntimeGetVersion)(&version) == GPU(Success)) device.runtime = cuda_version(version);
   device.driver = driver_version(text_of_file("/proc/driver/nvidia/version"));
@@ -289,7 +290,7 @@ DeviceFacts device_facts(int index) {
   device.bus_width_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, index);
   device.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, index);
   device.cache_bytes = attribute(cudaDevAttrL2CacheSize, index);
-  device.ecc = attribute(cudaDevAttrEccEnabled, index);
+  device.ecc = attribute(cudaDevAttrEccEnabled, index, -1);
 #endif
   return device;
 }

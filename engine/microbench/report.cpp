@@ -88,6 +88,10 @@ std::string table(const Report& report) {
     out += format("%12.1f %12.1f %12.1f ", row.gb_per_s.median, row.gb_per_s.low, row.gb_per_s.high);
     out += peak > 0 ? format("%7.1f %%\n", 100 * row.gb_per_s.median / peak) : std::string("        -\n");
   }
+  const Row* fastest = best(report);
+  if (peak > 0 && fastest != nullptr && fastest->gb_per_s.median > peak)
+    out +=
+        "More than the peak: the clock that the driver names is not that of the memory. Compare with the datasheet.\n";
   return out;
 }
 

@@ -41,13 +41,13 @@ Tensor contiguous_heads(const Tensor& x) {
   return allocate_heads(s, x.dtype(), {&flash_copy_rule, "contiguous copy (scratch)"});
 }
 
-AttentionSizes sizes_of(const Tensor& q, const Tensor& k, bool causal) {
-  return {q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), causal};
+AttentionSizes sizes_of(const Tensor& q, const Tensor& k, bool causal, std::int64_t window = 0) {
+  return {q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), causal, window};
 }
 
 Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options) {
   // The mask of its dropout is drawn again in backward.
-  const AttentionSizes sizes = sizes_of(q, k, options.causal);
+  const AttentionSizes sizes = sizes_of(q, k, options.causal, options.window);
   const Ref<Node> node = begin_node(flash_rule, {&q, &k, &v});
   keep(node, q);
   keep(node, k);

@@ -93,9 +93,10 @@ Tensor softmax(Tensor x, DType dtype = DType::automatic);  ///< over the last di
 // Attention kernels. q is (b, a, s, d), k and v (b, k, s, d).
 enum class AttentionAlgorithm { flash, efficient, math };
 struct ScaledDotProduct {
-  Tensor mask;           ///< undefined: none
-  bool causal = true;    ///< without mask
-  bool grouped = false;  ///< enable_gqa: fewer key/value heads than query heads; without it they are broadcast
+  Tensor mask;              ///< undefined: none
+  bool causal = true;       ///< without mask
+  std::int64_t window = 0;  ///< without mask: keys that a query sees; 0: all
+  bool grouped = false;     ///< enable_gqa: fewer key/value heads than query heads; without it they are broadcast
   double dropout = 0.0;
   bool forced_math = false;
 };

@@ -15,6 +15,15 @@ void note(Pass pass, Component component, Bytes bytes, double operations) {
 
 double number(const Size& size) { return static_cast<double>(size.recorded()); }
 
+/// Pairs of a query and a key that are multiplied.
+double pairs(const AttentionSizes& sizes) {
+  const double s = number(sizes.queries);
+  if (!sizes.causal || !(sizes.queries == sizes.keys)) return s * number(sizes.keys);
+  const double window =
+      sizes.window > 0 && sizes.window < sizes.queries.value() ? static_cast<double>(sizes.window) : s;
+  return window * (window + 1) / 2 + (s - window) * window;
+}
+
 }  // namespace
 
 void note_linear(Pass pass, const Size& rows, const Size& weight_elements, const Size& weight_bytes) {
@@ -33,10 +42,7 @@ void note_products(Pass pass, const Size& batch, const Size& m, const Size& k, c
 }
 
 void note_attention(Pass pass, const AttentionSizes& sizes) {
-  const double s = number(sizes.queries);
-  const double t = number(sizes.keys);
-  const double pairs = sizes.causal && s == t ? s * (s + 1) / 2 : s * t;
-  const double product = 2 * number(sizes.batch) * number(sizes.heads) * pairs * number(sizes.width);
+  const double product = 2 * number(sizes.batch) * number(sizes.heads) * pairs(sizes) * number(sizes.width);
   if (pass == Pass::forward) {
     note(pass, Component::activations, 0, 2 * product);
     return;

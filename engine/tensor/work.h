@@ -21,9 +21,9 @@ void note_linear_backward(const Size& rows, const Size& weight_elements, const S
 /// Products (m, k) by (k, n), `batch` of them.
 void note_products(Pass pass, const Size& batch, const Size& m, const Size& k, const Size& n);
 
-/// One fused attention kernel over q (b, a, s, d) and k (b, *, t, d). `causal`: blocks above the diagonal are skipped,
-/// so s (s + 1) / 2 pairs are computed. Backward: five products, one of which computes the scores again
-/// (Dao et al. 2022, arXiv:2205.14135, algorithm 4).
+/// One fused attention kernel over q (b, a, s, d) and k (b, *, t, d). `causal`: pairs above the diagonal are skipped,
+/// so s (s + 1) / 2 of them are computed, and fewer in a sliding window. Backward: five products, one of which computes
+/// the scores again (Dao et al. 2022, arXiv:2205.14135, algorithm 4).
 struct AttentionSizes {
   Size batch;
   Size heads;
@@ -31,6 +31,7 @@ struct AttentionSizes {
   Size keys;
   Size width;
   bool causal = true;
+  std::int64_t window = 0;  ///< keys that a query sees; 0: all
 };
 void note_attention(Pass pass, const AttentionSizes& sizes);
 

@@ -204,3 +204,19 @@ TEST_CASE("bandwidth: training in fp32 has no known peak") {
   CHECK(result.bandwidth.rates.front().model_flops_utilization == 0);
   CHECK(result.bandwidth.rates.front().phases.front().bound == Bound::unknown);
 }
+
+TEST_CASE("bandwidth: a sliding window that flash attention knows saves its arithmetic") {
+  Config config = llama("mistral-7b-v0.1");
+  config.recipe.precision = Precision::bf16;
+  config.recipe.attention = AttentionKernel::flash;
+  config.recipe.sequence_length = 8192;
+  const double windowed = estimate(config).bandwidth.flops;
+  const double window = 4096;
+  REQUIRE(config.model.sliding_window == 4096);
+  config.model.sliding_window = 0;
+  const double whole = estimate(config).bandwidth.flops;
+  // Two products of 128 wide heads for each pair, 32 heads and layers, and 2.5 times as many in backward. Without a
+  // window a query sees up to 8,192 keys, with it up to 4,096.
+  const double pairs = 8192.0 * 8193 / 2 - (window * (window + 1) / 2 + window * window);
+  CHECK(whole - windowed == Approx(3.5 * 4 * 128 * 32 * 32 * pairs));
+}

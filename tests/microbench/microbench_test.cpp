@@ -222,6 +222,10 @@ TEST_CASE("microbench: the table and the lines of CSV have every row") {
   CHECK(text.find("triad (plain)") != std::string::npos);
   CHECK(text.find("89.5 %") != std::string::npos);  // 3000 of 3352.3
   CHECK(text.find("FAILED: 17 elements of the result are wrong") != std::string::npos);
+  CHECK(text.find("More than the peak") == std::string::npos);
+  report.device.memory_clock_khz /= 2;
+  CHECK(table(report).find("More than the peak: the clock that the driver names") != std::string::npos);
+  report.device = h100();
   const std::string lines = csv({report});
   CHECK(std::count(lines.begin(), lines.end(), '\n') == 5);
   CHECK(lines.find("\"NVIDIA H100 80GB HBM3\",read,tuned,fp32,1073741824,1073741824,31,3000.000") != std::string::npos);

@@ -26,7 +26,7 @@ TEST_CASE("property: no text at all makes the border fail") {
   Random random(17);
   for (int i = 0; i < 5000; ++i) {
     const std::string text = random_text(random, 200);
-    for (const std::string& answer : {estimate(text), read_link(text), write_link(text)}) {
+    for (const std::string& answer : {estimate(text), read_link(text), write_link(text), read_measurement(text)}) {
       REQUIRE((answer.substr(0, 11) == "{\"ok\":true," || answer.substr(0, 12) == "{\"ok\":false,"));
       REQUIRE(answer.find("\"internal\"") == std::string::npos);
     }

@@ -180,6 +180,7 @@ Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, Att
     ScaledDotProduct call;
     call.mask = mask;
     call.causal = !mask.defined();
+    call.window = options.window;
     call.dropout = options.dropout;
     call.forced_math = kernel == AttentionKernel::sdpa_math;
     const bool repeated = mask.defined() || options.repeated_heads;
