@@ -31,6 +31,9 @@ OptimizerHoldings holdings(const Config& config, const Result& result, const Ali
     const DType dtype = adapters == DType::automatic ? DType::float32 : adapters;
     held.trained_weights = static_cast<double>(result.trainable_parameters * element_bytes(dtype));
   }
+  // An optimizer in backward has used each gradient up by then: they were one for each weight, in its format.
+  if (config.recipe.optimizer_implementation == OptimizerImplementation::in_backward)
+    held.gradients = held.trained_weights;
   return held;
 }
 

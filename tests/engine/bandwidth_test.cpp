@@ -220,3 +220,16 @@ TEST_CASE("bandwidth: a sliding window that flash attention knows saves its arit
   const double pairs = 8192.0 * 8193 / 2 - (window * (window + 1) / 2 + window * window);
   CHECK(whole - windowed == Approx(3.5 * 4 * 128 * 32 * 32 * pairs));
 }
+
+TEST_CASE("bandwidth: an optimizer in backward reads the gradients as one after it does") {
+  Config config = llama();
+  config.recipe.gradient_clipping = false;
+  const Result after = estimate(config);
+  config.recipe.optimizer_implementation = OptimizerImplementation::in_backward;
+  const Result inside = estimate(config);
+  const auto read = [](const Result& result) {
+    return bytes(phase(result.bandwidth, Phase::optimizer_step), Component::gradients);
+  };
+  // But for the rotary frequencies, a buffer among the weights that has no gradient.
+  CHECK(read(inside) == Approx(read(after)).epsilon(1e-6));
+}
