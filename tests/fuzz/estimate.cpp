@@ -25,9 +25,9 @@ bool is_answer(const std::string& text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  for (const std::string& answer : {trainmem::estimate(text), trainmem::read_link(text), trainmem::write_link(text),
-                                    trainmem::read_settings(text), trainmem::write_settings(text),
-                                    trainmem::read_measurement(text)}) {
+  for (const std::string& answer :
+       {trainmem::estimate(text), trainmem::read_link(text), trainmem::write_link(text), trainmem::read_settings(text),
+        trainmem::write_settings(text), trainmem::read_measurement(text)}) {
     require(is_answer(answer), "no answer", answer);
     require(answer.find("\"internal\"") == std::string::npos, "failed inside", answer);
   }
