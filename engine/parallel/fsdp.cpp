@@ -93,6 +93,7 @@ void Fsdp::gather(Group& group) {
     flat = allocate({group.elements / shards_}, dtype, {&flat_rule});
   group.gather = allocate({group.elements}, dtype, {&gather_rule});
   note_kept(group.gather, gather_rule);
+  let_go(from_host);
 }
 
 void Fsdp::unshard(Group& group, bool forward) {

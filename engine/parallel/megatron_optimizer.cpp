@@ -119,6 +119,6 @@ void MegatronOptimizer::make_states() {
     for (const Group& group : groups_) add(group.share, state_, Component::optimizer_states, state_rule);
 }
 
-void MegatronOptimizer::zero_grad() { main_gradients_.clear(); }
+void MegatronOptimizer::zero_grad() { let_go(main_gradients_); }
 
 }  // namespace trainmem

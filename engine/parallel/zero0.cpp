@@ -84,6 +84,7 @@ void Zero0::step() {
     const Set<Component> component(active_run().component, Component::gradients);
     flat = allocate({partition_}, DType::float32, {&cast_rule});
     note_kept(flat, cast_rule);
+    let_go(casts);
   }
   for (const Tensor& weight : weights_) weight->grad.reset();
   master_->step(std::move(flat));

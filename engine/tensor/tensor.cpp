@@ -173,4 +173,9 @@ void note_kept(const Tensor& tensor, const Rule& rule) {
   if (record.kept_by == nullptr) record.kept_by = &rule;
 }
 
+void let_go(std::vector<Tensor>& list) {
+  for (Tensor& tensor : list) tensor.reset();
+  list.clear();
+}
+
 }  // namespace trainmem

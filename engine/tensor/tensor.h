@@ -11,6 +11,7 @@
 #include <functional>
 #include <initializer_list>
 #include <utility>
+#include <vector>
 
 #include "engine/dtype.h"
 #include "engine/result.h"
@@ -161,5 +162,7 @@ void take_memory(const Tensor& tensor);
 void set_component(const Tensor& tensor, Component component);
 /// Notes on the tape why autograd keeps this storage.
 void note_kept(const Tensor& tensor, const Rule& rule);
+/// Lets go of a list's tensors from first to last, as Python does. In which order a vector does is up to its library.
+void let_go(std::vector<Tensor>& list);
 
 }  // namespace trainmem

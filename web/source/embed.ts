@@ -7,7 +7,7 @@
 import './trainmem-calculator.js';
 
 const lowest = 120;
-const highest = 5000;
+const highest = 20000;
 
 const settings = new URLSearchParams(location.search);
 const element = document.createElement('trainmem-calculator');

@@ -128,7 +128,7 @@ const frame = (
   addEventListener('message', event => {
     const frame = document.getElementById('frame');
     if (event.source !== frame.contentWindow || event.data?.type !== 'trainmem:height') return;
-    frame.style.height = Math.min(5000, Math.max(120, event.data.height)) + 'px';
+    frame.style.height = Math.min(20000, Math.max(120, event.data.height)) + 'px';
   });
 </script>`;
 

@@ -2,7 +2,7 @@
 //
 // Questions go to a worker. Each belongs to a slot, and of a slot only the newest counts: an older one that still
 // waits is dropped, one that is being answered answers nobody. Where no worker can be had, as in a page of another
-// origin, the engine of the page answers between two frames.
+// origin or in one file on a disk, the engine of the page answers between two frames.
 
 import type { Engine } from '../border.js';
 import type { AnswerOf, QuestionName } from './answers.js';
@@ -38,6 +38,7 @@ export class Asker {
   private count = 0;
 
   constructor(private readonly engine: Engine) {
+    if (import.meta.url.startsWith('file:')) return;
     try {
       this.worker = new Worker(workerAddress(), { type: 'module' });
       this.worker.addEventListener('message', ({ data }) => this.finish(data.id, data.text));
