@@ -8,38 +8,21 @@
 #include "engine/parallel/pipeline.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
+#include "tests/small_models.h"
 
 using namespace trainmem;
 
 namespace {
 
-Config small_gpt() {
+Config tied_gpt() {
   Config config;
   config.gpu.name = "A100 SXM4 80GB";
-  Model& model = config.model;
-  model.hidden_size = 1024;
-  model.intermediate_size = 4096;
-  model.num_attention_heads = model.num_key_value_heads = 16;
-  model.head_dim = 64;
-  model.num_hidden_layers = 12;
-  model.vocab_size = 50257;
-  model.gated_mlp = false;
-  model.hidden_act = Activation::gelu_pytorch_tanh;
-  model.norm = Norm::layernorm;
-  model.norm_bias = model.attention_bias = model.attention_output_bias = model.mlp_bias = true;
-  model.positions = Positions::learned;
-  model.learned_positions = 1024;
-  model.tie_word_embeddings = true;
-  model.hidden_dropout = model.attention_dropout = model.embedding_dropout = 0.1;
+  config.model = small_gpt(12);
+  config.model.vocab_size = 50257;
+  config.model.tie_word_embeddings = true;
+  config.recipe = megatron_recipe();
   Recipe& recipe = config.recipe;
-  recipe.framework = Framework::megatron;
-  recipe.precision = Precision::bf16_mixed;
-  recipe.optimizer_implementation = OptimizerImplementation::fused;
-  recipe.attention = AttentionKernel::flash;
-  recipe.loss = Loss::vocabulary_parallel;
   recipe.vocabulary_multiple = 128;
-  recipe.fused_norm = recipe.fused_mlp = recipe.fused_rope = true;
-  recipe.sequence_length = 1024;
   recipe.micro_batch_size = 2;
   recipe.gradient_accumulation_steps = 8;
   return config;
@@ -58,7 +41,7 @@ Bytes peak(const Config& config, std::int64_t stage = 0, bool folded = true) {
 }  // namespace
 
 TEST_CASE("Megatron: GPT-3 175B has 174,604,259,328 parameters, and its stages hold what they should") {
-  Config config = small_gpt();
+  Config config = tied_gpt();
   config.model.hidden_size = 12288;
   config.model.intermediate_size = 49152;
   config.model.num_attention_heads = config.model.num_key_value_heads = 96;
@@ -89,7 +72,7 @@ TEST_CASE("Megatron: states take the bytes a parameter that Megatron Core's tabl
   const Row row = GENERATE(
       Row{Precision::bf16_mixed, DType::automatic, 18, 6, 12}, Row{Precision::fp16_mixed, DType::automatic, 20, 4, 16},
       Row{Precision::fp16_mixed, DType::float32, 18, 6, 12}, Row{Precision::fp32, DType::automatic, 16, 8, 8});
-  Config config = small_gpt();
+  Config config = tied_gpt();
   config.recipe.precision = row.precision;
   config.recipe.gradients_dtype = row.gradients;
   const auto states = [](const Config& c) {
@@ -118,7 +101,7 @@ TEST_CASE("Megatron: the folded tape has the peaks of the recorded one, on every
   const auto recomputation = GENERATE(Recomputation::none, Recomputation::selective_attention, Recomputation::full);
   const auto attention = GENERATE(AttentionKernel::flash, AttentionKernel::eager);
   const auto micro_batches = GENERATE(1, 2, 8);
-  Config config = small_gpt();
+  Config config = tied_gpt();
   config.recipe.gradient_accumulation_steps = micro_batches;
   config.recipe.pipeline_parallel = pipeline;
   config.recipe.recomputation = recomputation;
@@ -160,7 +143,7 @@ TEST_CASE("pipeline: layers are shared out, first and last may name theirs") {
 }
 
 TEST_CASE("pipeline: stage i of p holds p - i micro-batches under 1F1B, and never more than there are") {
-  Config config = small_gpt();
+  Config config = tied_gpt();
   config.recipe.pipeline_parallel = 4;
   config.model.num_hidden_layers = 12;
   const auto in_flight = [&](std::int64_t steps) {
@@ -184,7 +167,7 @@ TEST_CASE("pipeline: stage i of p holds p - i micro-batches under 1F1B, and neve
 }
 
 TEST_CASE("Megatron: more sharding never costs more") {
-  Config config = small_gpt();
+  Config config = tied_gpt();
   const Bytes whole = peak(config);
   config.recipe.tensor_parallel = 4;
   const Bytes tensor = peak(config);
@@ -206,7 +189,7 @@ TEST_CASE("Megatron: more sharding never costs more") {
 }
 
 TEST_CASE("Megatron: an answer has every stage's own peak, run or on the line between two that were run") {
-  Config config = small_gpt();
+  Config config = tied_gpt();
   config.recipe.pipeline_parallel = 12;
   config.recipe.gradient_accumulation_steps = GENERATE(3, 12, 40);
   const Result result = estimate(config);

@@ -5,6 +5,7 @@
 #include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
+#include "tests/small_models.h"
 
 using namespace trainmem;
 
@@ -13,14 +14,8 @@ namespace {
 Config llama(Framework framework, DataParallel data_parallel) {
   Config config;
   config.gpu.name = "A100 SXM4 80GB";
-  Model& model = config.model;
-  model.hidden_size = 1024;
-  model.intermediate_size = 2816;
-  model.num_attention_heads = model.num_key_value_heads = 16;
-  model.head_dim = 64;
-  model.num_hidden_layers = 8;
-  model.vocab_size = 32000;
-  model.max_position_embeddings = 2048;
+  config.model = small_llama(8);
+  if (framework == Framework::megatron) config.recipe = megatron_recipe();
   Recipe& recipe = config.recipe;
   recipe.framework = framework;
   recipe.optimizer_implementation = OptimizerImplementation::fused;
@@ -28,12 +23,7 @@ Config llama(Framework framework, DataParallel data_parallel) {
   recipe.precision = Precision::bf16_mixed;
   recipe.data_parallel = data_parallel;
   recipe.data_parallel_size = 4;
-  if (framework == Framework::megatron) {
-    recipe.attention = AttentionKernel::flash;
-    recipe.loss = Loss::vocabulary_parallel;
-    recipe.fused_norm = recipe.fused_mlp = recipe.fused_rope = true;
-    recipe.distributed_optimizer = true;
-  }
+  recipe.distributed_optimizer = framework == Framework::megatron;
   return config;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
+#include "tests/small_models.h"
 
 using namespace trainmem;
 
@@ -19,28 +20,9 @@ namespace {
 Config pipelined_gpt(PipelineSchedule schedule, std::int64_t stages, std::int64_t micro_batches) {
   Config config;
   config.gpu.name = "A100 SXM4 80GB";
-  Model& model = config.model;
-  model.hidden_size = 1024;
-  model.intermediate_size = 4096;
-  model.num_attention_heads = model.num_key_value_heads = 16;
-  model.head_dim = 64;
-  model.num_hidden_layers = 16;
-  model.vocab_size = 51200;
-  model.gated_mlp = false;
-  model.hidden_act = Activation::gelu_pytorch_tanh;
-  model.norm = Norm::layernorm;
-  model.norm_bias = model.attention_bias = model.attention_output_bias = model.mlp_bias = true;
-  model.positions = Positions::learned;
-  model.learned_positions = 1024;
-  model.hidden_dropout = model.attention_dropout = model.embedding_dropout = 0.1;
+  config.model = small_gpt(16);
+  config.recipe = megatron_recipe();
   Recipe& recipe = config.recipe;
-  recipe.framework = Framework::megatron;
-  recipe.precision = Precision::bf16_mixed;
-  recipe.optimizer_implementation = OptimizerImplementation::fused;
-  recipe.attention = AttentionKernel::flash;
-  recipe.loss = Loss::vocabulary_parallel;
-  recipe.fused_norm = recipe.fused_mlp = recipe.fused_rope = true;
-  recipe.sequence_length = 1024;
   recipe.micro_batch_size = 2;
   recipe.pipeline_parallel = stages;
   recipe.pipeline_schedule = schedule;
@@ -211,14 +193,7 @@ namespace {
 Config pipelined_llama(PipelineSchedule schedule, std::int64_t stages, std::int64_t micro_batches) {
   Config config;
   config.gpu.name = "A100 SXM4 80GB";
-  Model& model = config.model;
-  model.hidden_size = 1024;
-  model.intermediate_size = 2816;
-  model.num_attention_heads = model.num_key_value_heads = 16;
-  model.head_dim = 64;
-  model.num_hidden_layers = 14;
-  model.vocab_size = 32000;
-  model.max_position_embeddings = 2048;
+  config.model = small_llama(14);
   Recipe& recipe = config.recipe;
   recipe.framework = Framework::torchtitan;
   recipe.precision = Precision::fsdp_bf16;

@@ -4,6 +4,7 @@
 #include "engine/parallel/megatron.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
+#include "tests/small_models.h"
 
 using namespace trainmem;
 
@@ -16,28 +17,10 @@ constexpr Bytes sbh = tokens * 1024;
 Config gpt(AttentionKernel attention) {
   Config config;
   config.gpu.name = "A100 SXM4 80GB";
-  Model& model = config.model;
-  model.hidden_size = 1024;
-  model.intermediate_size = 4096;
-  model.num_attention_heads = model.num_key_value_heads = 16;
-  model.head_dim = 64;
-  model.num_hidden_layers = 32;
-  model.vocab_size = 51200;
-  model.gated_mlp = false;
-  model.hidden_act = Activation::gelu_pytorch_tanh;
-  model.norm = Norm::layernorm;
-  model.norm_bias = model.attention_bias = model.attention_output_bias = model.mlp_bias = true;
-  model.positions = Positions::learned;
-  model.learned_positions = 1024;
-  model.hidden_dropout = model.attention_dropout = model.embedding_dropout = 0.1;
+  config.model = small_gpt(32);
+  config.recipe = megatron_recipe();
   Recipe& recipe = config.recipe;
-  recipe.framework = Framework::megatron;
-  recipe.precision = Precision::bf16_mixed;
-  recipe.optimizer_implementation = OptimizerImplementation::fused;
   recipe.attention = attention;
-  recipe.loss = Loss::vocabulary_parallel;
-  recipe.fused_norm = recipe.fused_mlp = recipe.fused_rope = true;
-  recipe.sequence_length = 1024;
   recipe.micro_batch_size = 2;
   recipe.pipeline_parallel = 4;
   recipe.gradient_accumulation_steps = 8;

@@ -5,6 +5,7 @@
 #include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
+#include "tests/small_models.h"
 
 using namespace trainmem;
 
@@ -13,14 +14,7 @@ namespace {
 Config llama(Precision precision, std::int64_t gpus) {
   Config config;
   config.gpu.name = "A100 SXM4 80GB";
-  Model& model = config.model;
-  model.hidden_size = 1024;
-  model.intermediate_size = 2816;
-  model.num_attention_heads = model.num_key_value_heads = 16;
-  model.head_dim = 64;
-  model.num_hidden_layers = 8;
-  model.vocab_size = 32000;
-  model.max_position_embeddings = 2048;
+  config.model = small_llama(8);
   config.recipe = default_recipe(Framework::deepspeed);
   config.recipe.precision = precision;
   config.recipe.sequence_length = 128;
