@@ -79,48 +79,36 @@ bool shard_over_more_gpus(Config& c, std::int64_t factor) {
   return true;
 }
 
-/// Every layer split over `ways` GPUs; as many GPUs as before where the data-parallel ones divide.
-bool split_layers(Config& c, std::int64_t ways) {
-  Recipe& r = c.recipe;
-  if (ways <= r.tensor_parallel) return false;
-  const std::int64_t factor = ways / r.tensor_parallel;
-  if (ways % r.tensor_parallel != 0) return false;
+/// `ways` GPUs in place of `dimension`, taken from the data-parallel ones where those divide: then there are as many
+/// GPUs and sequences a step as before. False if that is not a multiple of what there is.
+template <class Count>
+bool regroup(Recipe& r, Count& dimension, std::int64_t ways) {
+  const std::int64_t now = dimension;
+  if (ways <= now || ways % now != 0) return false;
+  const std::int64_t factor = ways / now;
   if (r.data_parallel_size % factor == 0) {
     r.data_parallel_size /= factor;
     r.gradient_accumulation_steps *= factor;
   }
-  r.tensor_parallel = ways;
-  r.sequence_parallel = true;
+  dimension = ways;
+  return true;
+}
+
+bool split_layers(Config& c, std::int64_t ways) {
+  if (!regroup(c.recipe, c.recipe.tensor_parallel, ways)) return false;
+  c.recipe.sequence_parallel = true;
   return true;
 }
 
 bool split_model(Config& c, std::int64_t stages) {
   Recipe& r = c.recipe;
-  if (stages <= r.pipeline_parallel) return false;
-  const std::int64_t factor = stages / r.pipeline_parallel;
-  if (stages % r.pipeline_parallel != 0) return false;
-  if (r.data_parallel_size % factor == 0) {
-    r.data_parallel_size /= factor;
-    r.gradient_accumulation_steps *= factor;
-  }
-  r.pipeline_parallel = stages;
+  if (!regroup(r, r.pipeline_parallel, stages)) return false;
   // A pipeline with fewer micro-batches than stages stands still most of the time.
   if (r.gradient_accumulation_steps < stages) r.gradient_accumulation_steps = stages;
   return true;
 }
 
-bool split_sequence(Config& c, std::int64_t ways) {
-  Recipe& r = c.recipe;
-  if (ways <= r.context_parallel) return false;
-  const std::int64_t factor = ways / r.context_parallel;
-  if (ways % r.context_parallel != 0) return false;
-  if (r.data_parallel_size % factor == 0) {
-    r.data_parallel_size /= factor;
-    r.gradient_accumulation_steps *= factor;
-  }
-  r.context_parallel = ways;
-  return true;
-}
+bool split_sequence(Config& c, std::int64_t ways) { return regroup(c.recipe, c.recipe.context_parallel, ways); }
 
 bool adapters(Config& c, std::int64_t rank) {
   if (c.recipe.lora.rank > 0) return false;

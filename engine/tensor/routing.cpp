@@ -22,6 +22,25 @@ constexpr Rule grouped_rule{"grouped linear",
                             "tokens of the experts and how many each has: the gradient of the weights needs them",
                             "derivatives.yaml: _grouped_mm"};
 
+/// What `indices` point to in `x`, or where they send it. The backward writes a gradient of the whole `x`.
+Tensor by_index(const Tensor& x, const Tensor& indices, const Shape& shape, const Rule& rule, const char* role) {
+  const Ref<Node> node = begin_node(rule, {&x});
+  keep(node, indices);
+  Tensor result = allocate(shape, x.dtype(), {&rule, role});
+  if (node)
+    node->backward = [full = x.shape(), &rule](Backward& b) {
+      const Tensor kept = b.kept(0);
+      b.give(0, allocate(full, b.gradient().dtype(), {&rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Shape with_rows(Shape shape, Size rows) {
+  shape[0] = rows;
+  return shape;
+}
+
 }  // namespace
 
 Chosen top_k(Tensor argument, Size k) {
@@ -51,48 +70,17 @@ Chosen sort(const Tensor& x, const char* role) {
 
 Tensor index_rows(Tensor argument, const Tensor& indices, const char* role) {
   const Tensor x = std::move(argument);
-  const Ref<Node> node = begin_node(index_rule, {&x});
-  keep(node, indices);
-  Shape shape = x.shape();
-  shape[0] = indices.size(0);
-  Tensor result = allocate(shape, x.dtype(), {&index_rule, role});
-  if (node)
-    node->backward = [full = x.shape()](Backward& b) {
-      const Tensor kept = b.kept(0);
-      b.give(0, allocate(full, b.gradient().dtype(), {&index_rule}));
-    };
-  finish_node(node, result);
-  return result;
+  return by_index(x, indices, with_rows(x.shape(), indices.size(0)), index_rule, role);
 }
 
 Tensor gather(Tensor argument, const Tensor& indices) {
   const Tensor x = std::move(argument);
-  const Ref<Node> node = begin_node(gather_rule, {&x});
-  keep(node, indices);
-  Tensor result = allocate(indices.shape(), x.dtype(), {&gather_rule, "chosen scores"});
-  if (node)
-    node->backward = [full = x.shape()](Backward& b) {
-      const Tensor kept = b.kept(0);
-      b.give(0, allocate(full, b.gradient().dtype(), {&gather_rule}));
-    };
-  finish_node(node, result);
-  return result;
+  return by_index(x, indices, indices.shape(), gather_rule, "chosen scores");
 }
 
 Tensor scatter_add_rows(Tensor argument, const Tensor& indices, Size rows) {
   const Tensor x = std::move(argument);
-  const Ref<Node> node = begin_node(scatter_add_rule, {&x});
-  keep(node, indices);
-  Shape shape = x.shape();
-  shape[0] = rows;
-  Tensor result = allocate(shape, x.dtype(), {&scatter_add_rule});
-  if (node)
-    node->backward = [full = x.shape()](Backward& b) {
-      const Tensor kept = b.kept(0);
-      b.give(0, allocate(full, b.gradient().dtype(), {&scatter_add_rule}));
-    };
-  finish_node(node, result);
-  return result;
+  return by_index(x, indices, with_rows(x.shape(), rows), scatter_add_rule, nullptr);
 }
 
 Tensor sum(Tensor argument, int dimension, bool keep_dimension) {
