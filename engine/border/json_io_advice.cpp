@@ -2,6 +2,7 @@
 #include "engine/border/json_io_advice.h"
 
 #include "engine/border/json_io.h"
+#include "engine/border/json_io_field.h"
 #include "engine/border/json_writer.h"
 #include "engine/border/link.h"
 #include "engine/config/fields.h"
@@ -21,17 +22,6 @@ void write(const Diagnosis& diagnosis, JsonWriter& out) {
   out.close_object();
 }
 
-void write(const Field& field, const Config& config, JsonWriter& out) {
-  const Member member = field.in(config);
-  switch (member.type()) {
-    case FieldType::integer: out.integer(member.integer()); break;
-    case FieldType::number: out.number(member.number()); break;
-    case FieldType::boolean: out.boolean(member.boolean()); break;
-    case FieldType::enumeration: out.text(member.word()); break;
-    case FieldType::text: out.text(member.text()); break;
-  }
-}
-
 /// What one configuration sets otherwise than another: [{"path", "from", "to"}].
 void write_sets(const Config& before, const Config& after, JsonWriter& out) {
   out.key("sets").open_array();
@@ -39,8 +29,8 @@ void write_sets(const Config& before, const Config& after, JsonWriter& out) {
     if (same(field, before, after)) continue;
     out.open_object();
     out.key("path").text(field.path);
-    write(field, before, out.key("from"));
-    write(field, after, out.key("to"));
+    write_value(field, before, out.key("from"));
+    write_value(field, after, out.key("to"));
     out.close_object();
   }
   out.close_array();

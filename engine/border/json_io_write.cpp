@@ -2,11 +2,11 @@
 #include <string>
 
 #include "engine/border/json_io.h"
+#include "engine/border/json_io_field.h"
 #include "engine/border/json_writer.h"
 #include "engine/config/values.h"
 
 namespace trainmem {
-namespace {
 
 void write_value(const Field& field, const Config& config, JsonWriter& out) {
   const Member member = field.in(config);
@@ -18,6 +18,8 @@ void write_value(const Field& field, const Config& config, JsonWriter& out) {
     case FieldType::text: out.text(member.text()); break;
   }
 }
+
+namespace {
 
 /// The parts of "/model/experts/num_experts": section "model", group "experts" or empty.
 struct Place {
