@@ -73,25 +73,39 @@ export function componentSegments(components: ComponentBytes): Segment[] {
     .map(name => ({ name, label: componentLabels[name], bytes: components[name], meaning: componentMeanings[name] }));
 }
 
-/** Components, then what the allocator holds beyond them, then what lives outside it. Sums to the device's total. */
+/**
+ * What a run cannot do without: its tensors, and the least that lives outside the allocator. Cached blocks are given
+ * back before memory runs out. As in engine/verdict.h.
+ */
+export function leastNeeded({ allocated, runtime }: Result): number {
+  return runtime.reduce((sum, row) => sum + row.bytes.low, allocated);
+}
+
+/** Nothing but cached blocks lies beyond the capacity. */
+export function fitsWithoutCache({ verdict }: Result): boolean {
+  return verdict.fit === 'tight' && verdict.margin < 0;
+}
+
+/** Components, then what lives outside the allocator, then what it caches. Sums to the device's total. */
 export function deviceSegments(result: Result): Segment[] {
   const segments = componentSegments(result.components);
   const cached = result.reserved.expected - result.allocated;
   const outside = result.device.expected - result.reserved.expected;
-  if (cached > 0) {
-    segments.push({
-      name: 'cached',
-      label: 'Cached by PyTorch',
-      bytes: cached,
-      meaning: 'Blocks that PyTorch’s caching allocator has reserved and that no tensor uses at the peak.',
-    });
-  }
   if (outside > 0) {
     segments.push({
       name: 'outside',
       label: 'Outside PyTorch',
       bytes: outside,
-      meaning: 'CUDA context, communication library and library workspaces: estimates, see the ladder.',
+      meaning: 'CUDA context, communication library and library workspaces: estimates, see the three counters.',
+    });
+  }
+  if (cached > 0) {
+    segments.push({
+      name: 'cached',
+      label: 'Cached by PyTorch',
+      bytes: cached,
+      meaning:
+        'Blocks that PyTorch’s caching allocator has reserved and that no tensor uses at the peak. It gives them back before it runs out.',
     });
   }
   return segments;

@@ -12,24 +12,23 @@ import { Companion } from './companion.js';
 import { engine } from './engine.js';
 import type { Units } from './format.js';
 import { keepForOffline, Sharing } from './share/later.js';
-import { SpeedPlace } from './speed/place.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
 import { base } from './styles/base.js';
 import { tokens } from './styles/tokens.js';
 import { isDark, restorePageTheme, setPageTheme } from './theme.js';
 import { Address, joinLink, splitLink } from './url.js';
 import { barStyles } from './views/bar.js';
+import { ClosedPanels } from './views/closed.js';
 import { compactControls, controlStyles, controls } from './views/controls.js';
+import { foldStyles } from './views/fold.js';
 import { goTo } from './views/go_to.js';
 import { headline, headlineStyles, headlineText, slimLine } from './views/headline.js';
-import { ladder, ladderStyles } from './views/ladder.js';
 import { failureNotice, issueSummary, linkNotice, noticeStyles } from './views/notices.js';
 import { fieldStyles } from './views/number_field.js';
 import { pickerStyles, pickers } from './views/pickers.js';
 import { rowStyles, rows } from './views/rows.js';
 import { sliderStyles } from './views/slider.js';
 import { stageStyles, stages } from './views/stages.js';
-import { textbook, textbookStyles } from './views/textbook.js';
 import { timeline, timelineStyles } from './views/timeline.js';
 import { toolbar, toolbarStyles } from './views/toolbar.js';
 import type { PickerState, View } from './views/view.js';
@@ -57,8 +56,7 @@ export class TrainmemCalculator extends LitElement implements View {
     controlStyles,
     timelineStyles,
     rowStyles,
-    ladderStyles,
-    textbookStyles,
+    foldStyles,
     stageStyles,
     noticeStyles,
     toolbarStyles,
@@ -82,13 +80,14 @@ export class TrainmemCalculator extends LitElement implements View {
   help = '';
   fieldQuery = '';
   copied = false;
-  private readonly opened = new Set<string>();
+  /** Rows, groups and panels that stand open; at first the two panels that answer what to change. */
+  private readonly opened = new Set<string>(['advice', 'sweeps']);
   private address: Address | undefined;
   private away = false;
   private nearness: IntersectionObserver | undefined;
   private watcher: IntersectionObserver | undefined;
   private watched: Element | null = null;
-  private readonly speed = new SpeedPlace(this);
+  private readonly closed = new ClosedPanels(this);
   private announced = '';
   private announceTimer: ReturnType<typeof setTimeout> | undefined;
   private started = false;
@@ -109,6 +108,13 @@ export class TrainmemCalculator extends LitElement implements View {
   }
   set value(link: string) {
     this.config = link;
+  }
+
+  private wide: boolean | undefined;
+
+  get roomy(): boolean {
+    this.wide ??= this.clientWidth === 0 || this.clientWidth >= 640;
+    return this.wide;
   }
 
   get open(): ReadonlySet<string> {
@@ -337,8 +343,8 @@ export class TrainmemCalculator extends LitElement implements View {
         ${
           result
             ? html`<div class="column">
-                ${timeline(this, result)} ${stages(this, result)} ${ladder(this, result)} ${this.companion.render()}
-                ${rows(this, result)} ${textbook(this, result)} ${this.speed.render(result)}
+                ${timeline(this, result)} ${stages(this, result)} ${rows(this, result)} ${this.companion.render()}
+                ${this.closed.render(result)}
               </div>`
             : nothing
         }

@@ -2,6 +2,7 @@
 
 import { css, html, nothing } from 'lit';
 import { gigabytes, percent, plural } from '../format.js';
+import { fold } from '../views/fold.js';
 import type { Advice, Cost, Diagnosis, Suggestion } from './answers.js';
 import { fitBadge, marginWords, settingWords } from './go_and_say.js';
 import type { Explorer } from './panel.js';
@@ -51,11 +52,15 @@ function suggestion(explorer: Explorer, one: Suggestion) {
   </li>`;
 }
 
+const few = 6;
+const everything = 'advice/all';
+
 export function advicePanel(explorer: Explorer, advice: Advice | undefined, stale: boolean) {
-  const costs = [...new Set(advice?.suggestions.map(({ cost }) => cost))];
-  return html`<section class="panel" id="advice" aria-label="What to change" aria-busy=${stale || !advice}>
-    <h3>What to change</h3>
-    <p class="lead">
+  const all = advice?.suggestions ?? [];
+  const whole = all.length <= few + 2 || explorer.open.has(everything);
+  const shown = whole ? all : all.slice(0, few);
+  const costs = [...new Set(shown.map(({ cost }) => cost))];
+  const body = () => html`<p class="lead">
       Three questions about the peak, then every single change that saves memory, each tried by the engine on this very
       configuration. Cheap ones come first.
     </p>
@@ -66,17 +71,28 @@ export function advicePanel(explorer: Explorer, advice: Advice | undefined, stal
             ${costs.map(
               cost => html`<h4>${headings[cost]}</h4>
                 <ul class="suggestions">
-                  ${advice.suggestions.filter(one => one.cost === cost).map(one => suggestion(explorer, one))}
+                  ${shown.filter(one => one.cost === cost).map(one => suggestion(explorer, one))}
                 </ul>`,
             )}
+            ${
+              whole
+                ? nothing
+                : html`<button type="button" class="button allchanges" @click=${() => explorer.toggle(everything)}>
+                    Show all ${all.length} changes
+                  </button>`
+            }
             ${costs.length === 0 ? html`<p class="muted">No single change saves memory here.</p>` : nothing}
           </div>`
         : html`<p class="muted">Trying every change …</p>`
-    }
-  </section>`;
+    }`;
+  const gist = advice ? plural(advice.suggestions.length, 'change') : '';
+  return fold(explorer, 'advice', 'What to change', gist, body, stale || !advice);
 }
 
 export const adviceStyles = css`
+  .allchanges {
+    margin-block-start: 12px;
+  }
   .questions {
     display: grid;
     grid-template-columns: repeat(auto-fit, minmax(min(240px, 100%), 1fr));

@@ -9,6 +9,7 @@ import type { Units } from '../format.js';
 import { base } from '../styles/base.js';
 import { tokens } from '../styles/tokens.js';
 import { barStyles } from '../views/bar.js';
+import { foldStyles } from '../views/fold.js';
 import type { View } from '../views/view.js';
 import './compare.js';
 import { advicePanel, adviceStyles } from './advice_panel.js';
@@ -30,6 +31,7 @@ class TrainmemExplore extends LitElement implements Explorer {
     tokens,
     base,
     barStyles,
+    foldStyles,
     adviceStyles,
     sweepStyles,
     fitsStyles,
@@ -108,6 +110,15 @@ class TrainmemExplore extends LitElement implements Explorer {
   get readonly(): boolean {
     return this.view.readonly;
   }
+  get open(): ReadonlySet<string> {
+    return this.view.open;
+  }
+
+  toggle(id: string): void {
+    this.view.toggle(id);
+    this.requestUpdate();
+    this.askSweeps();
+  }
 
   apply(config: Config, words: string): void {
     this.view.companion.apply(config);
@@ -162,8 +173,10 @@ class TrainmemExplore extends LitElement implements Explorer {
   private askSweeps(): void {
     const { link } = this.good;
     if (this.answered === '' && this.asked !== '') return; // advice comes first
-    if (this.seen.has('sweeps')) this.sweep.show(this.asker, link, this.axis.path, valuesOf(this.axis, this.present));
-    if (this.seen.has('fitson'))
+    const { seen, open } = this;
+    if (seen.has('sweeps') && open.has('sweeps'))
+      this.sweep.show(this.asker, link, this.axis.path, valuesOf(this.axis, this.present));
+    if (seen.has('fitson') && open.has('fitson'))
       this.gpus.show(
         this.asker,
         link,

@@ -3,6 +3,7 @@
 import { css, html, nothing } from 'lit';
 import type { Config, Preset } from '../border.js';
 import { gigabytes } from '../format.js';
+import { fold } from '../views/fold.js';
 import type { SweepPoint } from './answers.js';
 import { fitBadge, marginWords } from './go_and_say.js';
 import type { Explorer } from './panel.js';
@@ -36,9 +37,7 @@ export function fitsPanel(
   const fitting = sorted.filter(point => point.after.verdict.fit === 'fits').length;
   const shown = all ? sorted : sorted.slice(0, few);
   const name = (id: string) => gpus.find(gpu => gpu.id === id)?.name ?? id;
-  return html`<section class="panel" id="fitson" aria-label="Fits on">
-    <h3>Fits on</h3>
-    <p class="lead">
+  const body = () => html`<p class="lead">
       This configuration on every GPU${points ? `: it fits on ${fitting} of ${sorted.length}` : ''}.
       The smallest one that will do stands first.
     </p>
@@ -80,8 +79,11 @@ export function fitsPanel(
                 : nothing
             }`
         : html`<p class="muted">Computing …</p>`
-    }
-  </section>`;
+    }`;
+  const gist = points
+    ? `${fitting} of ${sorted.length} GPUs`
+    : `each of ${gpus.length} GPUs, the smallest that will do first`;
+  return fold(explorer, 'fitson', 'Fits on', gist, body);
 }
 
 export const fitsStyles = css`

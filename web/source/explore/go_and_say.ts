@@ -34,6 +34,7 @@ export function fitBadge({ fit }: Verdict) {
   return html`<span class="fit ${fit}">${icon}${fitWords[fit]}</span>`;
 }
 
-export function marginWords({ margin }: Verdict, units: Units): string {
+export function marginWords({ fit, margin }: Verdict, units: Units): string {
+  if (fit === 'tight' && margin < 0) return 'without cached blocks';
   return `${gigabytes(Math.abs(margin), units)} ${margin < 0 ? 'missing' : 'to spare'}`;
 }

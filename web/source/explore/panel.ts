@@ -2,9 +2,10 @@
 
 import type { Config, Field, GoodAnswer } from '../border.js';
 import type { Units } from '../format.js';
+import type { Folds } from '../views/fold.js';
 import type { Asker } from './asker.js';
 
-export interface Explorer {
+export interface Explorer extends Folds {
   readonly asker: Asker;
   readonly good: GoodAnswer;
   readonly fields: readonly Field[];

@@ -3,6 +3,7 @@
 import { css, html, nothing } from 'lit';
 import { gigabytes, percent, plural, words } from '../format.js';
 import { formatNumber, parseNumber } from '../number_grammar.js';
+import { fold } from '../views/fold.js';
 import type { Layout, Plan } from './answers.js';
 import { fitBadge, marginWords } from './go_and_say.js';
 import type { Explorer } from './panel.js';
@@ -43,9 +44,7 @@ export function planPanel(explorer: Explorer, state: PlanState, ask: (text: stri
     event.preventDefault();
     ask((event.target as HTMLFormElement).querySelector('input')!.value);
   };
-  return html`<section class="panel" id="plan" aria-label="Plan">
-    <h3>Plan</h3>
-    <p class="lead">
+  const body = () => html`<p class="lead">
       Every division of a number of GPUs into tensor, pipeline, context, expert and data parallelism, with the
       recomputation and micro-batch that suit it. First stand layouts that repeat little arithmetic and wait little, then
       those that exchange less.
@@ -58,8 +57,8 @@ export function planPanel(explorer: Explorer, state: PlanState, ask: (text: stri
       <button type="submit" class="button">${state.busy ? 'Searching …' : 'Find layouts'}</button>
       <p id="plan-message" class="wrongword" role="status">${state.message}</p>
     </form>
-    ${state.plan ? found(explorer, state.plan) : nothing}
-  </section>`;
+    ${state.plan ? found(explorer, state.plan) : nothing}`;
+  return fold(explorer, 'plan', 'Plan for many GPUs', 'layouts of any number of GPUs that fit, best first', body);
 
   function found({ readonly, good }: Explorer, plan: Plan) {
     if (plan.layouts.length === 0)

@@ -5,6 +5,7 @@ import { html, nothing } from 'lit';
 import type { Config } from '../border.js';
 import { componentLabels, componentNames, componentSegments } from '../components.js';
 import { bytes, gigabytes, type Units } from '../format.js';
+import { fold } from '../views/fold.js';
 import type { SweepPoint } from './answers.js';
 import { fitBadge } from './go_and_say.js';
 import type { Explorer } from './panel.js';
@@ -192,9 +193,7 @@ export function sweepPanel(explorer: Explorer, config: Config, sweep: Sweep, cho
   const stop = points && stopsFitting(points);
   const edge = points && stop !== undefined ? points[stop] : undefined;
   const room = capacity > 0 && capacity < top;
-  return html`<section class="panel" id="sweeps" aria-label="Sweeps">
-    <h3>Memory against one thing</h3>
-    <p class="lead">The same configuration with one thing varied. Choose a column to go there.</p>
+  const body = () => html`<p class="lead">The same configuration with one thing varied. Choose a column to go there.</p>
     <fieldset class="axes">
       <legend class="visually-hidden">What to vary</legend>
       ${axes.map(
@@ -234,6 +233,7 @@ export function sweepPanel(explorer: Explorer, config: Config, sweep: Sweep, cho
               : nothing
       }
     </p>
-    ${points ? table(sweep, points, units) : nothing}
-  </section>`;
+    ${points ? table(sweep, points, units) : nothing}`;
+  const gist = 'sequence length, micro-batch, GPUs, model size';
+  return fold(explorer, 'sweeps', 'Memory against one thing', gist, body);
 }

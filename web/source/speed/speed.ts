@@ -156,9 +156,7 @@ function details(step: Bandwidth) {
 export function speed(view: View, result: Result) {
   const step = result.bandwidth;
   const rate = step.rates.at(-1);
-  return html`<section class="panel" id="speed" aria-label="Speed">
-    <h3>How fast it can be</h3>
-    <p class="lead">
+  return html`<p class="lead">
       Capacity decides whether it fits, bandwidth how fast memory can be used. These are bounds: no step can be faster.
     </p>
     ${
@@ -166,8 +164,7 @@ export function speed(view: View, result: Result) {
         ? html`${headline(step, rate)} ${phaseTable(view, step, rate)} ${rateTable(step)} ${details(step)}`
         : html`<p>The memory bandwidth of this GPU is not known. Give it among the fields of the GPU, or measure it.</p>`
     }
-    ${ownMeasurement(view)} ${memoryChart(view)}
-  </section>`;
+    ${ownMeasurement(view)} ${memoryChart(view)}`;
 }
 
 export const speedStyles = [

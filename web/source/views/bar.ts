@@ -2,7 +2,7 @@
 
 import { css, html, nothing } from 'lit';
 import type { ComponentBytes, Result } from '../border.js';
-import { componentSegments, deviceSegments, type Segment } from '../components.js';
+import { componentSegments, deviceSegments, fitsWithoutCache, type Segment } from '../components.js';
 import { bytes, exactBytes, gigabytes, percent, type Units } from '../format.js';
 import type { View } from './view.js';
 
@@ -33,13 +33,13 @@ export function bar(view: View, result: Result) {
   const { units } = view.calculator.state;
   const { capacity } = result.verdict;
   const total = result.device.expected;
-  const scale = Math.max(total, capacity) * (total > capacity ? 1 : 1.0);
+  const scale = Math.max(total, capacity);
   const over = capacity > 0 && total > capacity;
   return html`<div class="barbox">
     <div class="track" role="img" aria-label=${sentence(result, units)} @pointerover=${hover(view)} @pointerleave=${() => view.point('')}>
       ${capacity > 0 ? html`<div class="room moves" .style=${`inline-size:${share(capacity, scale)}`}></div>` : nothing}
       <div class="segments">${segmentsOf(deviceSegments(result), scale, units, true)}</div>
-      ${over ? html`<div class="excess moves" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
+      ${over ? html`<div class="excess moves ${fitsWithoutCache(result) ? 'cacheonly' : ''}" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
       ${capacity > 0 ? html`<div class="capacity moves" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
     </div>
     ${
@@ -155,6 +155,10 @@ export const barStyles = css`
     border-inline-start: 0;
     border-radius: 0 9px 9px 0;
     pointer-events: none;
+  }
+  .excess.cacheonly {
+    border: 2px dashed var(--warn);
+    border-inline-start: 0;
   }
   .capacity {
     position: absolute;

@@ -3,7 +3,7 @@
 import { css, html, nothing } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import type { Field } from '../border.js';
-import { compactFields, fieldLabel, fieldName, type Group, groupFields } from '../fields.js';
+import { compactFields, fieldLabel, fieldName, type Group, groupFields, optionLabel } from '../fields.js';
 import { plural } from '../format.js';
 import { formatNumber } from '../number_grammar.js';
 import { icons } from './icons.js';
@@ -33,11 +33,22 @@ function derived(view: View, title: string) {
   </p>`;
 }
 
+/** What a closed group holds, in two words. */
+function gist(view: View, title: string, fields: Field[]): string {
+  const { good } = view.calculator.state;
+  if (title === 'Parallelism') return good ? plural(good.result.num_gpus, 'GPU') : '';
+  return fields
+    .filter(field => field.options)
+    .slice(0, 2)
+    .map(field => optionLabel(field, String(view.calculator.value(field.path) ?? '')))
+    .join(', ');
+}
+
 function group(view: View, { title, fields }: Group, open: boolean) {
   const edits = fields.filter(field => view.calculator.state.edited.has(field.path)).length;
   return html`<details class="group" ?open=${open} data-group=${title}>
     <summary>
-      <span>${title}</span>${edits > 0 ? html`<span class="badge">${plural(edits, 'change')}</span>` : nothing}${icons.chevron()}
+      <span>${title}</span><span class="gist muted">${gist(view, title, fields)}</span>${edits > 0 ? html`<span class="badge">${plural(edits, 'change')}</span>` : nothing}${icons.chevron()}
     </summary>
     <div class="fields">${fields.map(field => fieldRow(view, field))} ${derived(view, title)}</div>
   </details>`;
@@ -97,7 +108,7 @@ export function controls(view: View) {
   const fields = view.calculator.state.engine?.presets.fields ?? [];
   const groups = groupsOf(fields);
   return html`<section class="panel knobs" id="knobs" aria-label="Configuration">
-    ${groups.common.map(one => keyed(one.title, group(view, one, true)))} ${more(view, groups.more)} ${helpStrip(view, fields)}
+    ${groups.common.map(one => keyed(one.title, group(view, one, view.roomy || one === groups.common[0])))} ${more(view, groups.more)} ${helpStrip(view, fields)}
   </section>`;
 }
 
@@ -134,7 +145,28 @@ export const controlStyles = css`
     display: none;
   }
   .group > summary > span:first-child {
-    flex: 1;
+    flex: none;
+  }
+  .group > summary > .gist,
+  .group > summary > .badge {
+    font-size: 12.5px;
+    font-weight: 450;
+    overflow: hidden;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+  .group[open] > summary > .gist {
+    display: none;
+  }
+  .group > summary > svg {
+    flex: none;
+    margin-inline-start: auto;
+  }
+  .group > summary > :has(+ svg) {
+    margin-inline-start: auto;
+  }
+  .group > summary > :has(+ svg) + svg {
+    margin-inline-start: 0;
   }
   .group > summary svg {
     color: var(--muted);
@@ -182,6 +214,17 @@ export const controlStyles = css`
     display: grid;
     grid-template-columns: repeat(auto-fill, minmax(280px, 1fr));
     gap: 4px 32px;
+  }
+  /* Beside the results the knobs stay in reach, below the slim line. */
+  @container (min-width: 900px) {
+    .panel.knobs {
+      position: sticky;
+      inset-block-start: 66px;
+      max-block-size: calc(100vh - 78px);
+      overflow-y: auto;
+      scrollbar-width: thin;
+      scrollbar-color: var(--outline) transparent;
+    }
   }
   @media (pointer: coarse) {
     .group > summary,

@@ -15,7 +15,12 @@ export function goTo(view: View & LitElement, target: string): void {
     return;
   }
   if (target.startsWith('#')) {
-    view.renderRoot.querySelector(target)?.scrollIntoView({ behavior: smooth, block: 'center' });
+    view.toggle(target.slice(1), true);
+    view.updateComplete.then(() => {
+      const heading = view.renderRoot.querySelector<HTMLElement>(`${target} .unfold`);
+      heading?.focus({ preventScroll: true });
+      heading?.scrollIntoView({ behavior: smooth, block: 'center' });
+    });
     return;
   }
   const focus = () => {

@@ -2,11 +2,14 @@
 
 import { css, html, nothing, type TemplateResult } from 'lit';
 import type { GoodAnswer, Result, Verdict } from '../border.js';
-import { phaseLabels } from '../components.js';
+import { fitsWithoutCache, leastNeeded, phaseLabels } from '../components.js';
 import { exactBytes, gigabytes, plural, type Units, words } from '../format.js';
 import { bar, legend, thinBar } from './bar.js';
 import { icons } from './icons.js';
 import type { View } from './view.js';
+
+/** In a tight case that only fits without cached blocks the margin is not what is missing. */
+const needsCacheFreed = ({ fit, margin }: Verdict) => fit === 'tight' && margin < 0;
 
 export function verdictWords(verdict: Verdict, units: Units): string {
   const margin = gigabytes(Math.abs(verdict.margin), units);
@@ -14,7 +17,7 @@ export function verdictWords(verdict: Verdict, units: Units): string {
     case 'fits':
       return `Fits, ${margin} to spare`;
     case 'tight':
-      return verdict.margin < 0 ? `Tight: ${margin} missing` : `Tight: only ${margin} to spare`;
+      return needsCacheFreed(verdict) ? 'Tight: fits if cached blocks are freed' : `Tight: only ${margin} to spare`;
     case 'does_not_fit':
       return `Does not fit, ${margin} missing`;
     default:
@@ -24,6 +27,7 @@ export function verdictWords(verdict: Verdict, units: Units): string {
 
 function marginWords(verdict: Verdict, units: Units): string {
   if (verdict.fit === 'unknown') return '';
+  if (needsCacheFreed(verdict)) return 'Fits without cache';
   return `${gigabytes(Math.abs(verdict.margin), units)} ${verdict.margin < 0 ? 'missing' : 'to spare'}`;
 }
 
@@ -33,11 +37,28 @@ export function verdictBadge(verdict: Verdict, units: Units, short = false) {
   return html`<span class="verdict ${verdict.fit}">${icon}${(short ? marginWords : verdictWords)(verdict, units)}</span>`;
 }
 
+/** The total that decides: the device's, or what remains where cached blocks must go. */
+function need(result: Result): [words: string, bytes: number] {
+  return fitsWithoutCache(result) ? ['needs at least', leastNeeded(result)] : ['needs', result.device.expected];
+}
+
+/** Between what, or why less than PyTorch would like. */
+function rangeWords(result: Result, units: Units) {
+  const { device, reserved, allocated } = result;
+  if (fitsWithoutCache(result))
+    return html`With room PyTorch would take ${gigabytes(device.expected, units)}, of which
+      ${gigabytes(reserved.expected - allocated, units)} are cached blocks that no tensor uses at that moment. Here it frees
+      and allocates them again, which costs time and may fail where free memory is in pieces.`;
+  const [low, high] = [gigabytes(device.low, units), gigabytes(device.high, units)];
+  return low === high ? nothing : html`Likely between ${low} and ${high}.`;
+}
+
 export function headlineText(view: View, good: GoodAnswer): string {
   const { units } = view.calculator.state;
-  const { device, verdict } = good.result;
+  const { verdict } = good.result;
   const capacity = verdict.capacity > 0 ? ` of ${gigabytes(verdict.capacity, units)}` : '';
-  return `${view.calculator.state.subject} needs ${gigabytes(device.expected, units)}${capacity}. ${verdictWords(verdict, units)}.`;
+  const [needs, bytes] = need(good.result);
+  return `${view.calculator.state.subject} ${needs} ${gigabytes(bytes, units)}${capacity}. ${verdictWords(verdict, units)}.`;
 }
 
 /** "backward, layer 31, mlp" */
@@ -73,29 +94,26 @@ export function headline(view: View, good: GoodAnswer, withLegend: boolean, tool
   const { units } = view.calculator.state;
   const { stale } = view.calculator;
   const { result } = good;
-  const { device, verdict } = result;
+  const { verdict } = result;
   const gpus = result.num_gpus > 1 ? `On each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'On one GPU';
-  const [low, high] = [gigabytes(device.low, units), gigabytes(device.high, units)];
+  const [needs, total] = need(result);
   return html`<section class="panel answer" id="answer" aria-label="Answer">
     <div class=${stale ? 'stale' : ''}>
       ${stale ? html`<p class="stalemark">The last configuration that could be computed</p>` : nothing}
       <div class="topline">
         <h2 class="headline">
-          <span class="subject">${view.calculator.state.subject}</span> needs
-          <span class="total" title=${exactBytes(device.expected)}>${gigabytes(device.expected, units)}</span>
+          <span class="subject">${view.calculator.state.subject}</span> ${needs}
+          <span class="total" title=${exactBytes(total)}>${gigabytes(total, units)}</span>
           ${verdict.capacity > 0 ? html`of ${gigabytes(verdict.capacity, units)}` : nothing}
         </h2>
         ${verdictBadge(verdict, units)}
       </div>
-      <div class="under">
-      <p class="muted">
+      <p class="under muted">
         ${gpus}, at the highest moment of a step: ${place(result)}.
-        ${low === high ? nothing : html`Likely between ${low} and ${high}.`}
+        ${rangeWords(result, units)}
         ${result.global_batch_size > 0 ? html`Global batch ${plural(result.global_batch_size, 'sequence')}.` : nothing}
       </p>
-      ${tools}
-      </div>
-      ${remedyLine(view, verdict)} ${bar(view, result)} ${withLegend ? legend(view, result) : nothing}
+      ${remedyLine(view, verdict)} ${bar(view, result)} ${withLegend ? legend(view, result) : nothing} ${tools}
     </div>
   </section>`;
 }
@@ -103,11 +121,12 @@ export function headline(view: View, good: GoodAnswer, withLegend: boolean, tool
 export function slimLine(view: View, good: GoodAnswer) {
   const { units } = view.calculator.state;
   const { device, verdict, components } = good.result;
+  const [, total] = need(good.result);
   const scale = Math.max(device.expected, verdict.capacity, 1);
   return html`<div class="slim" aria-hidden="true">
     <div class="slimtext">
       <span class="name">${view.calculator.state.subject}</span>
-      <strong>${gigabytes(device.expected, units)}</strong>
+      <strong>${gigabytes(total, units)}</strong>
       ${verdict.capacity > 0 ? html`<span class="muted">of ${gigabytes(verdict.capacity, units)}</span>` : nothing}
       ${
         view.calculator.stale
@@ -188,17 +207,9 @@ export const headlineStyles = css`
     --tone: var(--muted);
   }
   .under {
-    display: flex;
-    flex-wrap: wrap;
-    align-items: center;
-    justify-content: space-between;
-    gap: 10px 28px;
-    margin-block: 8px 20px;
+    max-inline-size: 96ch;
+    margin-block: 8px 18px;
     font-size: 14px;
-  }
-  .under p {
-    flex: 1 1 380px;
-    max-inline-size: 78ch;
     text-wrap: pretty;
   }
   .remedy {

@@ -342,8 +342,38 @@ export const pickerStyles = css`
     }
   }
   @container (max-width: 719px) {
+    .pickers {
+      gap: 0;
+    }
     .pick {
-      min-block-size: 72px;
+      grid-template-columns: 58px minmax(0, 1fr);
+      align-items: baseline;
+      min-block-size: 48px;
+      padding-block: 6px;
+      border-radius: 0;
+    }
+    .picker:first-child .pick {
+      border-radius: var(--radius) var(--radius) 0 0;
+    }
+    .picker:last-child .pick {
+      border-radius: 0 0 var(--radius) var(--radius);
+    }
+    .picker + .picker .pick {
+      border-block-start-color: transparent;
+    }
+    .picked {
+      font-size: 15.5px;
+    }
+    .pick .summary {
+      display: none;
+    }
+    .edits {
+      inset-block: 0;
+      inset-inline-end: 40px;
+      padding-inline-start: 8px;
+      background: var(--surface);
+      block-size: fit-content;
+      margin-block: auto;
     }
     .list {
       inline-size: 100%;

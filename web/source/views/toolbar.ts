@@ -76,8 +76,11 @@ export const toolbarStyles = css`
     display: flex;
     flex-wrap: wrap;
     align-items: center;
-    justify-content: end;
     gap: 8px;
+    margin-block-start: 16px;
+  }
+  .toolbar .copy {
+    margin-inline-start: auto;
   }
   .units {
     display: flex;

@@ -33,6 +33,8 @@ export interface View {
   explain(path: string): void;
   fieldQuery: string;
   findField(query: string): void;
+  /** Wide enough for all groups of knobs to stand open at first. */
+  readonly roomy: boolean;
   copied: boolean;
   copyLink(): void;
   goTo(path: string): void;

@@ -4,8 +4,8 @@ import { css, html, nothing } from 'lit';
 import type { Range, Result } from '../border.js';
 import { componentSegments, deviceSegments } from '../components.js';
 import { bytes, exactBytes, gigabytes, sentence, type Units } from '../format.js';
-import { segmentsOf } from './bar.js';
-import type { View } from './view.js';
+import { segmentsOf } from '../views/bar.js';
+import type { View } from '../views/view.js';
 
 interface Rung {
   title: string;
@@ -49,9 +49,7 @@ export function ladder(view: View, result: Result) {
   const scale = Math.max(result.device.high, result.device.expected, capacity, 1) * 1.01;
   const all = deviceSegments(result);
   const shown = [componentSegments(result.components), all.filter(segment => segment.name !== 'outside'), all];
-  return html`<section class="panel" id="ladder" aria-label="Three counters">
-    <h3>Three counters, three numbers</h3>
-    <p class="lead">Tools report different things under the same name. Compare each number with its own counter.</p>
+  return html`<p class="lead">Tools report different things under the same name. Compare each number with its own counter.</p>
     <ol class="rungs">
       ${rungs(result, units).map(
         (rung, index) => html`<li class="rung">
@@ -89,8 +87,7 @@ export function ladder(view: View, result: Result) {
             </ul>
           </details>`
         : nothing
-    }
-  </section>`;
+    }`;
 }
 
 export const ladderStyles = css`

@@ -4,8 +4,8 @@
 import { css, html, nothing } from 'lit';
 import type { Result, TextbookLine } from '../border.js';
 import { exactBytes, formula, gigabytes, sentence, type Units } from '../format.js';
-import { icons } from './icons.js';
-import type { View } from './view.js';
+import { icons } from '../views/icons.js';
+import type { View } from '../views/view.js';
 
 interface Method {
   title: string;
@@ -51,12 +51,9 @@ function row(view: View, name: string, line: TextbookLine, allocated: number, sc
 }
 
 export function textbook(view: View, result: Result) {
-  if (result.textbook.length === 0) return nothing;
   const { units } = view.calculator.state;
   const scale = Math.max(result.allocated, ...result.textbook.map(line => line.bytes), 1);
-  return html`<section class="panel" id="textbook" aria-label="Textbook">
-    <h3>What the textbook formulas say</h3>
-    <p class="lead">
+  return html`<p class="lead">
       Published formulas, each exactly as its source gives it. The upright line is what this step allocates,
       ${gigabytes(result.allocated, units)}. Open one to see its numbers and what it leaves out.
     </p>
@@ -67,8 +64,7 @@ export function textbook(view: View, result: Result) {
             row(view, lines.length > 1 ? name : line.method, line, result.allocated, scale, units),
           )}
         </ul>`,
-    )}
-  </section>`;
+    )}`;
 }
 
 export const textbookStyles = css`
