@@ -71,13 +71,13 @@ const watchPolicy = () =>
  * that the test provokes on purpose, `limit` the milliseconds that it may take.
  */
 export function pageTest(name, options, body) {
-  const { tolerate, limit = 60_000, ...context } = options;
+  const { tolerate, limit = 120_000, ...context } = options;
   test(name, { timeout: limit }, async () => {
     const session = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...context });
     const messages = [];
     const requests = [];
     try {
-      session.setDefaultTimeout(8000);
+      session.setDefaultTimeout(20_000);
       await session.addInitScript(watchPolicy);
       const page = await session.newPage();
       page.on('console', message => messages.push(`${message.type()}: ${message.text()}`));
@@ -113,6 +113,12 @@ const text = selector => async page => {
 };
 export const total = text('.total');
 export const headline = text('.headline');
+
+/** Opens a panel that one line stands for. */
+export async function unfold(page, id) {
+  const heading = page.locator(`#${id} .unfold`);
+  if ((await heading.getAttribute('aria-expanded')) === 'false') await heading.click();
+}
 
 /** Picks a preset by typing part of its name. */
 export async function pick(page, section, query, name) {

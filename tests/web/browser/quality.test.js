@@ -1,6 +1,6 @@
 // Accessibility in every state, widths, requests, and nothing that moves. Sizes: wasm_bindings/check_size.mjs.
 import assert from 'node:assert/strict';
-import { AxeBuilder, openCalculator, origin, pageTest } from './chromium.js';
+import { AxeBuilder, openCalculator, origin, pageTest, unfold } from './chromium.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
@@ -16,6 +16,7 @@ const states = {
   'as it opens': async () => {},
   'with a row, a formula and More open': async page => {
     await page.locator('tr.row button').first().click();
+    for (const panel of ['ladder', 'speed', 'textbook']) await unfold(page, panel);
     await page.locator('.formulahead').first().click();
     await page.getByText('More', { exact: true }).click();
     await page.locator('.outside summary').click();
@@ -26,6 +27,8 @@ const states = {
   },
   'with errors': async page => {
     await page.getByLabel('Sequence length', { exact: true }).fill('many');
+    const parallelism = page.locator('[data-group=Parallelism]');
+    if (!(await parallelism.evaluate(group => group.open))) await parallelism.locator('summary').click();
     await page.getByLabel('Tensor parallel', { exact: true }).fill('3');
   },
 };
@@ -74,6 +77,7 @@ for (const width of [320, 390, 768, 1280]) {
   pageTest(`no horizontal scrolling at ${width} pixels`, { viewport: { width, height: 800 } }, async page => {
     await openCalculator(page);
     await page.locator('tr.row button').first().click();
+    for (const panel of ['ladder', 'speed', 'textbook']) await unfold(page, panel);
     await page.locator('.formulahead').first().click();
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
     await page.locator('#picker-gpu').click();

@@ -108,7 +108,6 @@ export const barStyles = css`
     display: flex;
     align-items: end;
     min-inline-size: 0;
-    padding: 6px;
     overflow: hidden;
     background: var(--fill);
     border-inline-end: 2px solid var(--surface);
@@ -121,7 +120,8 @@ export const barStyles = css`
   }
   .plate {
     display: none;
-    max-inline-size: 100%;
+    max-inline-size: calc(100% - 12px);
+    margin: 6px;
     padding: 1px 6px;
     border-radius: 5px;
     background: var(--surface);
@@ -218,7 +218,7 @@ export const barStyles = css`
     font-weight: 600;
   }
   .key .part {
-    inline-size: 5.2ch;
+    inline-size: 6ch;
     text-align: end;
     font-size: 12.5px;
     white-space: nowrap;
@@ -228,7 +228,6 @@ export const barStyles = css`
     border-radius: 4px;
   }
   .thin .segment {
-    padding: 0;
     border-inline-end-width: 1px;
   }
   @media (pointer: coarse) {
