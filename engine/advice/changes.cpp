@@ -149,6 +149,7 @@ constexpr std::int64_t of(Enumeration value) {
 constexpr const char* same_batch =
     "The same tokens in more and smaller matrix products, which may fill the GPU less well.";
 constexpr const char* korthikanti = "Korthikanti et al. 2022, arXiv:2205.05198";
+constexpr const char* liger = "Hsu et al. 2024 (Liger Kernel), arXiv:2410.10989";
 constexpr const char* zero_paper = "Rajbhandari et al. 2020, arXiv:1910.02054, section 7";
 constexpr const char* more_gpus = "More GPUs; the same global batch where the accumulation steps divide.";
 constexpr const char* split_gpus =
@@ -178,8 +179,8 @@ constexpr Change changes[] = {
     {"chunked_loss", "Loss in chunks", "Logits exist for a part of the tokens at a time.", Cost::none,
      "The same arithmetic in more, smaller calls.", "", of(Loss::chunked), loss_kind},
     {"fused_linear_loss", "Head and loss fused", "Logits exist for a part of the tokens at a time, and only once.",
-     Cost::none, "Faster, or nearly as fast: gradients are computed in the forward pass.",
-     "Hsu et al. 2024 (Liger Kernel), arXiv:2410.10989", of(Loss::fused_linear), loss_kind},
+     Cost::none, "Faster, or nearly as fast: gradients are computed in the forward pass.", liger,
+     of(Loss::fused_linear), loss_kind},
     {"vocabulary_parallel_loss", "Vocabulary-parallel loss", "Logits stay divided over the tensor-parallel GPUs.",
      Cost::none, "Less communication: sums are exchanged in place of logits.",
      "Shoeybi et al. 2019, arXiv:1909.08053, section 3", of(Loss::vocabulary_parallel), loss_kind},
@@ -187,13 +188,13 @@ constexpr Change changes[] = {
      "Faster: one kernel in place of several.", "PyTorch torch/optim/adamw.py, fused",
      of(OptimizerImplementation::fused), optimizer_step},
     {"fused_norm", "Fused norms", "A norm keeps its input and one number for each token.", Cost::none,
-     "Faster: one kernel in place of several.", "", 0,
+     "Faster: one kernel in place of several.", liger, 0,
      [](Config& c, std::int64_t) { return set(c.recipe.fused_norm, true); }},
     {"fused_mlp", "Fused MLP activation", "Gate, activation and product keep less between them.", Cost::none,
-     "Faster: one kernel in place of several.", "", 0,
+     "Faster: one kernel in place of several.", liger, 0,
      [](Config& c, std::int64_t) { return set(c.recipe.fused_mlp, true); }},
     {"fused_rope", "Fused rotary positions", "Turning queries and keys takes no temporaries.", Cost::none,
-     "Faster: one kernel in place of several.", "", 0,
+     "Faster: one kernel in place of several.", liger, 0,
      [](Config& c, std::int64_t) { return set(c.recipe.fused_rope, true); }},
     {"bucket_view", "Gradients as views of DDP's buckets", "Gradients and buckets are one memory.", Cost::none,
      "None: a copy less.", "PyTorch DistributedDataParallel, gradient_as_bucket_view", 0,
@@ -260,7 +261,8 @@ constexpr Change changes[] = {
      "About a third more arithmetic: the forward runs twice. Measured: 30 to 40 % more time.", korthikanti,
      of(Recomputation::full), recomputation_kind},
     {"offload_checkpoints", "Block inputs in host memory", "What recomputation starts from waits in host memory.",
-     Cost::speed, "Copies over PCIe, beside the computation.", "", 0,
+     Cost::speed, "Copies over PCIe, beside the computation.",
+     "Rajbhandari et al. 2020 (ZeRO), arXiv:1910.02054, section 6.1: P_a+cpu", 0,
      [](Config& c, std::int64_t) { return set(c.recipe.offload_checkpoints, true); }},
     {"offload_optimizer", "Optimizer states in host memory", "States live in host memory, where the step runs.",
      Cost::speed, "Gradients and weights cross PCIe in every step.", "Ren et al. 2021 (ZeRO-Offload), arXiv:2101.06840",

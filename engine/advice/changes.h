@@ -28,7 +28,7 @@ struct Change {
   const char* meaning;  ///< one line: what it does to memory
   Cost cost;
   const char* cost_words;  ///< what it costs, in a sentence
-  const char* source;      ///< where meaning and cost are stated; may be empty
+  const char* source;      ///< where meaning and cost are stated; empty for plain arithmetic: a smaller batch
   std::int64_t amount;     ///< by how much, for apply
   /// Makes the change; false: it says nothing new about this configuration.
   bool (*apply)(Config& config, std::int64_t amount);
