@@ -90,8 +90,28 @@ struct Model {
   bool operator==(const Model&) const = default;
 };
 
+/// What the sizes of contexts and workspaces depend on. blackwell: B100 to B300; blackwell_rtx: RTX 50, RTX PRO, GB10;
+/// cdna: Instinct before MI300; other: neither CUDA nor ROCm.
+enum class GpuArchitecture {
+  unknown,
+  pascal,
+  volta,
+  turing,
+  ampere,
+  ada,
+  hopper,
+  blackwell,
+  blackwell_rtx,
+  cdna,
+  cdna3,
+  cdna4,
+  rdna,
+  other
+};
+
 struct Gpu {
   std::string name;
+  GpuArchitecture architecture = GpuArchitecture::unknown;
   std::int64_t memory_bytes = 0;           ///< marketed size
   std::int64_t driver_visible_bytes = 0;   ///< total that nvidia-smi shows; 0: unknown
   std::int64_t usable_bytes = 0;           ///< what the runtime gives a program; 0: unknown

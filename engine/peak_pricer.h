@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/config.h"
-#include "engine/estimate.h"
+#include "engine/peak.h"
 #include "engine/schedule.h"
 
 namespace trainmem {

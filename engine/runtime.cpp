@@ -1,7 +1,6 @@
 #include "engine/runtime.h"
 
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace trainmem {
@@ -9,93 +8,52 @@ namespace {
 
 constexpr Bytes mib = 1024 * 1024;
 
-struct NamePart {
-  std::string_view part;
-  Generation generation;
-};
-
-// First match wins: "GH200" before "H200", "RTX PRO 6000 Blackwell" before "Blackwell".
-constexpr NamePart name_parts[] = {
-    {"RTX PRO", Generation::blackwell_desktop},
-    {"RTX 50", Generation::blackwell_desktop},
-    {"GB10 ", Generation::blackwell_desktop},
-    {"B100", Generation::blackwell},
-    {"B200", Generation::blackwell},
-    {"B300", Generation::blackwell},
-    {"H100", Generation::hopper},
-    {"H200", Generation::hopper},
-    {"H800", Generation::hopper},
-    {"H20", Generation::hopper},
-    {"Ada", Generation::ada},
-    {"RTX 40", Generation::ada},
-    {"L40", Generation::ada},
-    {"L4", Generation::ada},
-    {"A100", Generation::ampere},
-    {"A800", Generation::ampere},
-    {"A10", Generation::ampere},
-    {"A30", Generation::ampere},
-    {"A40", Generation::ampere},
-    {"RTX A", Generation::ampere},
-    {"RTX 30", Generation::ampere},
-    {"Orin", Generation::ampere},
-    {"RTX 20", Generation::turing},
-    {"T4", Generation::turing},
-    {"V100", Generation::volta},
-    {"P100", Generation::pascal},
-    {"MI30", Generation::cdna3},
-    {"MI32", Generation::cdna3},
-    {"MI35", Generation::cdna3},
-    {"MI", Generation::cdna},
-    {"Radeon", Generation::rdna},
-    {"Gaudi", Generation::not_cuda},
-    {"TPU", Generation::not_cuda},
-    {"Trainium", Generation::not_cuda},
-    {"Apple", Generation::not_cuda},
-    {"GPU Max", Generation::not_cuda},
-};
-
-bool is_rocm(Generation g) { return g == Generation::cdna || g == Generation::cdna3 || g == Generation::rdna; }
+bool is_rocm(GpuArchitecture g) {
+  return g == GpuArchitecture::cdna || g == GpuArchitecture::cdna3 || g == GpuArchitecture::cdna4 ||
+         g == GpuArchitecture::rdna;
+}
 
 std::string text(std::int64_t number) { return std::to_string(number); }
 
 /// Bytes of one handle's workspace: parseChosenWorkspaceSize of ATen's CublasHandlePool.cpp. Newer versions give
 /// Blackwell 32 MiB too; published B200 runs on PyTorch 2.10 show the smaller size.
-Bytes handle_workspace(Generation g) {
+Bytes handle_workspace(GpuArchitecture g) {
   switch (g) {
-    case Generation::hopper: return 4096 * 8 * 1024;
-    case Generation::cdna3: return 128 * mib;
-    case Generation::cdna:
-    case Generation::rdna: return 32 * mib;
-    case Generation::not_cuda: return 0;
+    case GpuArchitecture::hopper: return 4096 * 8 * 1024;
+    case GpuArchitecture::cdna3:
+    case GpuArchitecture::cdna4: return 128 * mib;
+    case GpuArchitecture::cdna:
+    case GpuArchitecture::rdna: return 32 * mib;
+    case GpuArchitecture::other: return 0;
     default: return 4096 * 1024 * 2 + 16 * 1024 * 8;
   }
 }
 
-RuntimeRow context_row(Generation g) {
+RuntimeRow context_row(GpuArchitecture g) {
   RuntimeRow row;
-  row.name = is_rocm(g) ? "HIP context" : g == Generation::not_cuda ? "device runtime" : "CUDA context";
+  row.name = is_rocm(g) ? "HIP context" : g == GpuArchitecture::other ? "device runtime" : "CUDA context";
   row.why = "driver state and the code of every kernel loaded so far; lazy loading keeps it small";
   switch (g) {
-    case Generation::ampere:
-    case Generation::hopper:
-    case Generation::blackwell:
+    case GpuArchitecture::ampere:
+    case GpuArchitecture::hopper:
+    case GpuArchitecture::blackwell:
       row.bytes = {481 * mib, 727 * mib, 1700 * mib};
       row.source =
           "A100: 0.47 GiB with lazy loading and 0.92 GiB without (PyTorch 2.1, CUDA 12.1), 0.71 GiB in a newer run "
           "(stas00/ml-engineering); 1.66 GiB between nvidia-smi and reserved memory in three runs on one A100 "
           "(fms-acceleration a100_80gb.csv)";
-      if (g != Generation::ampere) row.source += "; taken over from the A100";
+      if (g != GpuArchitecture::ampere) row.source += "; taken over from the A100";
       return row;
-    case Generation::pascal:
-    case Generation::volta:
-    case Generation::turing:
+    case GpuArchitecture::pascal:
+    case GpuArchitecture::volta:
+    case GpuArchitecture::turing:
       row.bytes = {300 * mib, 481 * mib, 1343 * mib};
       row.source =
           "V100: 1343 and 1271 MiB without lazy loading (PyTorch 1.10, Hugging Face and BigScience); with it 0.3 GiB "
           "(PyTorch issue 107667) to 0.47 GiB (A100, stas00/ml-engineering)";
       return row;
-    case Generation::ada:
-    case Generation::blackwell_desktop:
+    case GpuArchitecture::ada:
+    case GpuArchitecture::blackwell_rtx:
       row.bytes = {300 * mib, 481 * mib, 1335 * mib};
       row.source =
           "0.3 GiB with lazy loading (PyTorch issue 107667), 0.47 GiB (A100, stas00/ml-engineering), 1.4 GB of fixed "
@@ -133,27 +91,20 @@ RuntimeRow communicator_row(const Communicator& communicator, bool first) {
 
 }  // namespace
 
-Generation generation(const Gpu& gpu) {
-  for (const NamePart& candidate : name_parts) {
-    if (gpu.name.find(candidate.part) != std::string::npos) return candidate.generation;
-  }
-  return Generation::unknown;
-}
-
-Bytes cublas_workspace(const Gpu& gpu) { return 2 * handle_workspace(generation(gpu)); }
+Bytes cublas_workspace(const Gpu& gpu) { return 2 * handle_workspace(gpu.architecture); }
 
 Bytes transformer_engine_workspace(const Gpu& gpu) {
-  switch (generation(gpu)) {
-    case Generation::not_cuda: return 0;
-    case Generation::hopper:
-    case Generation::blackwell:
-    case Generation::blackwell_desktop: return 32 * mib;
+  switch (gpu.architecture) {
+    case GpuArchitecture::other: return 0;
+    case GpuArchitecture::hopper:
+    case GpuArchitecture::blackwell:
+    case GpuArchitecture::blackwell_rtx: return 32 * mib;
     default: return 4 * mib;
   }
 }
 
 Row cublas_workspace_row(const Gpu& gpu) {
-  const Bytes one = handle_workspace(generation(gpu));
+  const Bytes one = handle_workspace(gpu.architecture);
   Row row;
   row.name = "cublas.workspace";
   row.shape = text(one);
@@ -175,7 +126,7 @@ Row cublas_workspace_row(const Gpu& gpu) {
 std::vector<RuntimeRow> runtime_rows(const Config& config) {
   const Recipe& recipe = config.recipe;
   std::vector<RuntimeRow> rows;
-  rows.push_back(context_row(generation(config.gpu)));
+  rows.push_back(context_row(config.gpu.architecture));
 
   const bool hybrid = recipe.hybrid_shard_size > 0 && recipe.hybrid_shard_size < recipe.data_parallel_size;
   const Size shards = hybrid ? Size(recipe.hybrid_shard_size) : recipe.data_parallel_size;

@@ -11,25 +11,6 @@
 
 namespace trainmem {
 
-/// What the runtime's sizes depend on; known from the GPU's name.
-enum class Generation {
-  unknown,
-  pascal,
-  volta,
-  turing,
-  ampere,
-  ada,
-  hopper,
-  blackwell,          ///< B100, B200, B300 and with Grace
-  blackwell_desktop,  ///< RTX 50, RTX PRO, GB10
-  cdna,               ///< Instinct before MI300
-  cdna3,              ///< Instinct MI300 and later
-  rdna,
-  not_cuda  ///< neither CUDA nor ROCm
-};
-
-Generation generation(const Gpu& gpu);
-
 /// Workspaces of PyTorch's two cuBLAS handles, one of the forward's thread and one of autograd's. Inside `allocated`.
 Bytes cublas_workspace(const Gpu& gpu);
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/config.h"
-#include "engine/estimate.h"
+#include "engine/peak.h"
 #include "engine/tensor/size.h"
 
 namespace trainmem {

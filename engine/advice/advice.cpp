@@ -5,6 +5,7 @@
 
 #include "engine/config/validate.h"
 #include "engine/estimate.h"
+#include "engine/peak.h"
 #include "engine/runtime.h"
 #include "engine/verdict.h"
 

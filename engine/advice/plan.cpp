@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "engine/config/validate.h"
-#include "engine/estimate.h"
+#include "engine/peak.h"
 #include "engine/runtime.h"
 #include "engine/verdict.h"
 

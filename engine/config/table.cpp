@@ -148,6 +148,8 @@ constexpr Field fields[] = {
     // GPU.
     {"/gpu/name", "gpu_name", [](Config& c) -> Member { return c.gpu.name; }, 0, text_limit, "", "GPU",
      "Name to show."},
+    {"/gpu/architecture", "gpu_arch", [](Config& c) -> Member { return c.gpu.architecture; }, 0, 0, "", "GPU",
+     "Sets the size of contexts and of matrix products' workspaces."},
     {"/gpu/memory_bytes", "gpu_bytes", [](Config& c) -> Member { return c.gpu.memory_bytes; }, 0, bytes_limit, "bytes",
      "GPU", "Marketed memory; 0: no GPU given, so no verdict."},
     {"/gpu/driver_visible_bytes", "gpu_visible", [](Config& c) -> Member { return c.gpu.driver_visible_bytes; }, 0,

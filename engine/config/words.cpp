@@ -11,6 +11,9 @@ constexpr const char* norms[] = {"layernorm", "rmsnorm"};
 constexpr const char* norm_placements[] = {"pre", "post", "pre_and_post"};
 constexpr const char* qk_norms[] = {"none", "per_head", "full"};
 constexpr const char* positions[] = {"rope", "learned", "alibi", "none"};
+constexpr const char* gpu_architectures[] = {"unknown", "pascal", "volta",     "turing",        "ampere",
+                                             "ada",     "hopper", "blackwell", "blackwell_rtx", "cdna",
+                                             "cdna3",   "cdna4",  "rdna",      "other"};
 constexpr const char* frameworks[] = {"pytorch", "transformers", "torchtitan", "torchtune", "megatron", "deepspeed"};
 constexpr const char* precisions[] = {"fp32",          "bf16",          "fp16",      "bf16_mixed", "fp16_mixed",
                                       "bf16_autocast", "fp16_autocast", "fsdp_bf16", "fp8"};
@@ -47,6 +50,7 @@ Words words(Norm) { return list<Norm::rmsnorm>(norms); }
 Words words(NormPlacement) { return list<NormPlacement::pre_and_post>(norm_placements); }
 Words words(QkNorm) { return list<QkNorm::full>(qk_norms); }
 Words words(Positions) { return list<Positions::none>(positions); }
+Words words(GpuArchitecture) { return list<GpuArchitecture::other>(gpu_architectures); }
 Words words(Framework) { return list<Framework::deepspeed>(frameworks); }
 Words words(Precision) { return list<Precision::fp8>(precisions); }
 Words words(Optimizer) { return list<Optimizer::none>(optimizers); }

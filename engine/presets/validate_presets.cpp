@@ -218,6 +218,8 @@ void check_gpu(const Checked& preset, const std::set<std::string>& technologies)
   for (const char* member : {"name", "vendor", "memory_type"}) preset.need_text(member);
   preset.need_sources("sources");
   const Gpu gpu = read_section(preset, "gpu", gpu_keys).gpu;
+  if (gpu.architecture == GpuArchitecture::unknown)
+    preset.issue("out_of_range", "architecture", "It must be given.", "presets/README.md lists the words.");
   if (gpu.memory_bytes <= 0) preset.issue("out_of_range", "memory_bytes", "The size must be given.", "In bytes.");
   if (gpu.bandwidth_gb_per_s <= 0) preset.issue("out_of_range", "bandwidth_gb_per_s", "It must be given.", "In GB/s.");
   const Bytes visible = gpu.driver_visible_bytes;

@@ -6,6 +6,7 @@
 #include "engine/border/border.h"
 #include "engine/border/json_io.h"
 #include "engine/estimate.h"
+#include "engine/peak.h"
 #include "engine/peak_pricer.h"
 
 namespace trainmem::benchmarks {

@@ -18,7 +18,7 @@ constexpr std::int64_t hidden = 1024;
 /// A small Llama; rotary positions make query and key tensors of their own.
 Config llama(Framework framework) {
   Config config;
-  config.gpu.name = "A100 SXM4 80GB";
+  config.gpu.architecture = GpuArchitecture::ampere;
   Model& model = config.model;
   model.hidden_size = hidden;
   model.intermediate_size = 2816;

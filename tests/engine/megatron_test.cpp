@@ -6,6 +6,7 @@
 
 #include "engine/estimate.h"
 #include "engine/parallel/pipeline.h"
+#include "engine/peak.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
@@ -16,7 +17,7 @@ namespace {
 
 Config tied_gpt() {
   Config config;
-  config.gpu.name = "A100 SXM4 80GB";
+  config.gpu.architecture = GpuArchitecture::ampere;
   config.model = small_gpt(12);
   config.model.vocab_size = 50257;
   config.model.tie_word_embeddings = true;

@@ -13,7 +13,7 @@ namespace {
 
 Config llama(Framework framework, DataParallel data_parallel) {
   Config config;
-  config.gpu.name = "A100 SXM4 80GB";
+  config.gpu.architecture = GpuArchitecture::ampere;
   config.model = small_llama(8);
   if (framework == Framework::megatron) config.recipe = megatron_recipe();
   Recipe& recipe = config.recipe;

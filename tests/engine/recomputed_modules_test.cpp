@@ -16,7 +16,7 @@ constexpr Bytes sbh = tokens * 1024;
 /// A GPT of 32 layers on four stages.
 Config gpt(AttentionKernel attention) {
   Config config;
-  config.gpu.name = "A100 SXM4 80GB";
+  config.gpu.architecture = GpuArchitecture::ampere;
   config.model = small_gpt(32);
   config.recipe = megatron_recipe();
   Recipe& recipe = config.recipe;

@@ -13,7 +13,7 @@ namespace {
 
 Config llama(Precision precision, std::int64_t gpus) {
   Config config;
-  config.gpu.name = "A100 SXM4 80GB";
+  config.gpu.architecture = GpuArchitecture::ampere;
   config.model = small_llama(8);
   config.recipe = default_recipe(Framework::deepspeed);
   config.recipe.precision = precision;

@@ -26,7 +26,7 @@ constexpr PublishedRun runs[] = {{8, 1, 8, 0, 46730.001}, {4, 2, 4, 0, 32343.429
 
 Config config_of(const PublishedRun& run) {
   Config config;
-  config.gpu.name = "B200 SXM 180GB";
+  config.gpu.architecture = GpuArchitecture::blackwell;
   Model& model = config.model;
   model.model_type = "deepseek_v2";
   model.hidden_size = 5120;

@@ -5,6 +5,7 @@
 
 #include "engine/border/link.h"
 #include "engine/config/validate.h"
+#include "engine/peak.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 
