@@ -39,11 +39,12 @@ Verdict verdict(const Range& device, Bytes least, const Gpu& gpu) {
     result.fit = Fit::does_not_fit;
     result.sentence =
         "Does not fit: about " + gib(device.expected) + of_capacity + ", " + gib(-result.margin) + " GiB too much.";
-  } else if (device.low > result.capacity) {
+  } else if (device.expected > result.capacity) {
     result.fit = Fit::tight;
-    result.sentence =
-        "Tight: about " + gib(device.expected) + of_capacity +
-        ", with what the allocator caches; it may run if cached memory is given back, at a loss of speed.";
+    result.sentence = "Tight: fits if cached blocks are freed. At least " + gib(least) + of_capacity + "; about " +
+                      gib(device.expected) +
+                      " GiB with what the allocator would cache, which it gives back before memory runs out, at a "
+                      "loss of speed.";
   } else {
     result.fit = Fit::tight;
     result.sentence = "Tight: between " + gib(device.low) + " and " + gib(device.high) + " GiB" + of_capacity +

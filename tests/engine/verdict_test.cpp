@@ -24,9 +24,9 @@ TEST_CASE("verdict: a range below the capacity fits, across it is tight, above i
   CHECK(fits.margin == 18 * gib);
   CHECK(fits.sentence == "Fits: about 61.0 of 79.0 GiB usable, 18.0 GiB to spare.");
 
-  const Verdict tight = verdict({78 * gib, 79 * gib + gib / 2, 81 * gib}, 70 * gib, eighty());
+  const Verdict tight = verdict({78 * gib, 78 * gib + gib / 2, 81 * gib}, 70 * gib, eighty());
   CHECK(tight.fit == Fit::tight);
-  CHECK(tight.margin == -gib / 2);
+  CHECK(tight.margin == gib / 2);
   CHECK(tight.sentence ==
         "Tight: between 78.0 and 81.0 GiB of 79.0 GiB usable; whether it runs depends on the driver and the "
         "libraries.");
@@ -42,8 +42,8 @@ TEST_CASE("verdict: a range below the capacity fits, across it is tight, above i
   const Verdict cached = verdict({80 * gib, 81 * gib, 90 * gib}, 77 * gib, eighty());
   CHECK(cached.fit == Fit::tight);
   CHECK(cached.sentence ==
-        "Tight: about 81.0 of 79.0 GiB usable, with what the allocator caches; it may run if cached memory is given "
-        "back, at a loss of speed.");
+        "Tight: fits if cached blocks are freed. At least 77.0 of 79.0 GiB usable; about 81.0 GiB with what the "
+        "allocator would cache, which it gives back before memory runs out, at a loss of speed.");
 }
 
 TEST_CASE("verdict: capacity is the usable size, else nvidia-smi's total less the largest gap seen, else marketed") {
