@@ -189,13 +189,13 @@ export const barStyles = css`
   .legend {
     display: grid;
     grid-template-columns: repeat(auto-fill, minmax(min(276px, 100%), 1fr));
-    gap: 0 28px;
+    gap: 0 24px;
     margin-block-start: 6px;
   }
   .key {
     display: flex;
     align-items: center;
-    gap: 9px;
+    gap: 7px;
     inline-size: 100%;
     min-block-size: 32px;
     padding: 0;
@@ -218,7 +218,7 @@ export const barStyles = css`
     font-weight: 600;
   }
   .key .part {
-    inline-size: 6ch;
+    inline-size: 5.8ch;
     text-align: end;
     font-size: 12.5px;
     white-space: nowrap;

@@ -155,18 +155,15 @@ export const controlStyles = css`
     text-overflow: ellipsis;
     white-space: nowrap;
   }
+  .group > summary > .gist {
+    flex: 1;
+    text-align: end;
+  }
   .group[open] > summary > .gist {
-    display: none;
+    visibility: hidden;
   }
   .group > summary > svg {
     flex: none;
-    margin-inline-start: auto;
-  }
-  .group > summary > :has(+ svg) {
-    margin-inline-start: auto;
-  }
-  .group > summary > :has(+ svg) + svg {
-    margin-inline-start: 0;
   }
   .group > summary svg {
     color: var(--muted);
