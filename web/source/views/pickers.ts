@@ -296,6 +296,8 @@ export const pickerStyles = css`
     border-radius: 7px;
     font-size: 14px;
     cursor: pointer;
+    content-visibility: auto;
+    contain-intrinsic-size: auto 31px;
   }
   .option.active {
     background: var(--sunken);
