@@ -155,7 +155,7 @@ export function timeline(view: View, result: Result) {
       </svg>
       ${
         inView
-          ? html`<div class="ceiling ${capacity > 0.88 * top ? 'under' : ''}" .style=${bottom(capacity)}><span>${gigabytes(capacity, units)} usable</span></div>`
+          ? html`<div class="ceiling ${capacity > 0.88 * top ? 'below' : ''}" .style=${bottom(capacity)}><span>${gigabytes(capacity, units)} usable</span></div>`
           : nothing
       }
       <div class="cursor" .style=${left(at)}></div>
@@ -270,7 +270,7 @@ export const timelineStyles = css`
     font-size: 12px;
     font-weight: 600;
   }
-  .ceiling.under span {
+  .ceiling.below span {
     inset-block: 5px auto;
   }
   .cursor {
