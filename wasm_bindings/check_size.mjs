@@ -25,7 +25,7 @@ for (const [name, limits] of Object.entries(budget.engine)) {
   check(`${name}, gzip`, gzipSize(bytes), limits.gzip);
 }
 
-/** Every file that the page loads by itself: what it names in its head, and what those files name in turn. */
+/** Every file that the page loads up to its first answer: what it names in its head, and what those import in turn. */
 function filesOfFirstVisit(page) {
   const files = new Map();
   const visit = (file) => {
@@ -42,7 +42,6 @@ function filesOfFirstVisit(page) {
       }
     } else if (file.endsWith('.js')) {
       for (const [, address] of text.matchAll(/(?:from|import)\s*["']([^"']+\.js)["']/g)) visit(join(folder, address));
-      for (const [, address] of text.matchAll(/["'`]([^"'`\s]+\.(?:wasm|css))["'`]/g)) visit(join(folder, address));
     }
   };
   visit(page);

@@ -15,8 +15,13 @@ async function script(engineModule, plugins) {
   const wasm = gzipSync(readFileSync(engineModule.replace(/\.js$/, '.wasm')), { level: 9 }).toString('base64');
   const inlineEngine = {
     name: 'inline-engine',
-    resolveId: id => (id === '@engine-wasm' ? '\0engine-wasm' : undefined),
-    load: id => (id === '\0engine-wasm' ? `export default 'data:application/gzip;base64,${wasm}'` : undefined),
+    resolveId: id => (/^@engine-(wasm|rest)$/.test(id) ? `\0${id}` : undefined),
+    load: id =>
+      id === '\0@engine-wasm'
+        ? `export default 'data:application/gzip;base64,${wasm}'`
+        : id === '\0@engine-rest'
+          ? "export default ''"
+          : undefined,
   };
   const { output } = await build({
     configFile: false,

@@ -53,7 +53,7 @@ export function prerender(engineModule) {
       async handler(html, { bundle, filename }) {
         if (!bundle || !filename.endsWith('index.html')) return html;
         const engine = await loadEngine(dirname(engineModule));
-        const wasm = Object.keys(bundle).find(name => name.endsWith('.wasm'));
+        const wasm = Object.keys(bundle).find(name => name.endsWith('.wasm') && name.includes('_first'));
         return {
           html: html.replace('<!-- exact numbers -->', table(rows(engine))),
           tags: [

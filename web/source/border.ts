@@ -1,5 +1,7 @@
 // The engine's answers as they cross the border. Names are those of engine/result.h and engine/config.h.
 
+import type { Modules } from './instance.js';
+
 export type Scalar = number | string | boolean;
 /** One section of a configuration: an optional preset and the fields that differ from it. */
 export type Section = { preset?: string; [field: string]: Scalar | Record<string, Scalar> | undefined };
@@ -243,8 +245,10 @@ export interface Engine {
   readMeasurement(json: string): MeasurementAnswer | BadAnswer;
   /** A question that costs many estimates, as text; explore/asker.ts asks it beside the page. */
   ask(name: 'advice' | 'plan' | 'sweep', ...words: (string | number)[]): string;
+  /** Fetches the code that a first visit does not run; absent once all of it is here. */
+  finish?: (() => Promise<void>) | undefined;
   /** For an engine in a worker. */
-  readonly module: WebAssembly.Module;
+  readonly modules: Modules;
   presets: Presets;
   version: string;
 }

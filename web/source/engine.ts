@@ -1,10 +1,12 @@
-// Loads the engine and speaks JSON with it. The only file that knows WebAssembly.
+// Loads the engine and speaks JSON with it.
 //
-// All elements of a page share one engine: one fetch, one compilation. After a trap the instance cannot be trusted,
-// so it is dropped, a fresh one is made from the compiled module, and the call is tried once more.
+// All elements of a page share one engine: one fetch, one compilation. Its code comes in two modules; the second is
+// fetched when something needs it. After a trap the instance cannot be trusted, nor after a call that broke off because
+// the second module was not there: a fresh one takes its place, and the page asks again.
 
-import createTrainmem, { type Trainmem } from '@engine';
-import address from '@engine-wasm';
+import type { Trainmem } from '@engine';
+import restAddress from '@engine-rest';
+import firstAddress from '@engine-wasm';
 import type {
   Answer,
   BadAnswer,
@@ -17,8 +19,9 @@ import type {
   Presets,
 } from './border.js';
 import type { QuestionName } from './explore/answers.js';
+import { instantiate, type Modules, RestIsWanted } from './instance.js';
 
-async function compile(): Promise<WebAssembly.Module> {
+async function compile(address: string): Promise<WebAssembly.Module> {
   const response = await fetch(address, { credentials: 'same-origin' });
   if (!response.ok)
     throw new Error(
@@ -34,31 +37,35 @@ async function compile(): Promise<WebAssembly.Module> {
   return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
-function instantiate(module: WebAssembly.Module): Promise<Trainmem> {
-  return new Promise((resolve, reject) => {
-    createTrainmem({
-      instantiateWasm(imports, done) {
-        WebAssembly.instantiate(module, imports).then(instance => done(instance, module), reject);
-        return {};
-      },
-      print: () => {},
-      printErr: () => {},
-    }).then(resolve, reject);
-  });
+/** What `make` promised, made once; a failure is forgotten, so that the next call tries again. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch(error => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }
+
+const compileFirst = once(() => compile(firstAddress).catch(() => compile(firstAddress)));
+const compileRest = once(() => compile(restAddress).catch(() => compile(restAddress)));
 
 class Border implements Engine {
   readonly presets: Presets;
   readonly version: string;
-  /** Set while a fresh instance is being made after a trap. */
-  private recovering: Promise<void> | undefined;
+  finish: (() => Promise<void>) | undefined;
+  /** Set while no instance can be asked. */
+  private stopped: EngineStopped | undefined;
 
   constructor(
-    readonly module: WebAssembly.Module,
+    readonly modules: Modules,
     private instance: Trainmem,
   ) {
     this.presets = JSON.parse(instance.presets());
     this.version = instance.version();
+    if (restAddress !== '') this.finish = once(() => this.addRest());
   }
 
   estimate(config: Config): Answer {
@@ -93,41 +100,55 @@ class Border implements Engine {
     return (this.instance[name] as (...all: (string | number)[]) => string)(...words);
   }
 
+  private async addRest(): Promise<void> {
+    this.modules.rest = await compileRest();
+    await this.renew();
+    this.finish = undefined;
+  }
+
+  private async renew(): Promise<void> {
+    this.instance = await instantiate(this.modules);
+    this.stopped = undefined;
+  }
+
   private call<T>(ask: (engine: Trainmem) => string): T {
+    if (this.stopped) throw this.stopped;
     try {
       return JSON.parse(ask(this.instance));
     } catch (error) {
-      this.recovering ??= instantiate(this.module).then(fresh => {
-        this.instance = fresh;
-        this.recovering = undefined;
-      });
-      throw new EngineStopped(error, this.recovering);
+      throw this.stop(error);
     }
+  }
+
+  private stop(error: unknown): EngineStopped {
+    const unfinished = error instanceof RestIsWanted && this.finish !== undefined;
+    const ready = unfinished ? this.finish!() : this.renew();
+    this.stopped = new EngineStopped(error, ready, unfinished);
+    if (unfinished) ready.catch(() => this.renew());
+    return this.stopped;
   }
 }
 
-/** The engine trapped. `ready` settles when a fresh instance has taken its place. */
+/** The engine trapped, or is `unfinished`. `ready` settles when a fresh instance has taken its place. */
 export class EngineStopped extends Error {
   constructor(
     cause: unknown,
     readonly ready: Promise<void>,
+    readonly unfinished: boolean,
   ) {
     super(`The engine stopped: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
 }
 
-async function load(): Promise<Engine> {
-  const module = await compile().catch(compile);
-  return new Border(module, await instantiate(module));
-}
+const load = once(async () => {
+  const modules = { first: await compileFirst() };
+  return new Border(modules, await instantiate(modules));
+});
 
-let shared: Promise<Engine> | undefined;
-
-/** The engine, loaded once. A failed load is forgotten, so that the next call tries again. */
-export function engine(): Promise<Engine> {
-  shared ??= load().catch(error => {
-    shared = undefined;
-    throw error;
-  });
-  return shared;
+/** The engine, loaded once; with `whole` also what a first visit does not need, fetched at the same time. */
+export async function engine(whole: boolean): Promise<Engine> {
+  if (whole && restAddress !== '') compileRest().catch(() => undefined);
+  const loaded = await load();
+  if (whole) await loaded.finish?.();
+  return loaded;
 }

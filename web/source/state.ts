@@ -129,6 +129,7 @@ export class Calculator {
   }
 
   fail(reason: string): void {
+    this.waiting = false;
     this.state.failure = reason;
     this.changed('engine');
   }
@@ -172,6 +173,16 @@ export class Calculator {
   /** A preset takes the place of a whole section; the other sections stay. */
   choose(section: SectionName, id: string): void {
     const { state } = this;
+    const finished = state.engine?.finish?.();
+    if (finished) {
+      this.waiting = true;
+      const goOn = () => {
+        this.waiting = false;
+        this.choose(section, id);
+      };
+      finished.then(goOn, reason => this.fail(String(reason)));
+      return;
+    }
     state.config = { ...state.config, [section]: { preset: id } };
     for (const path of [...state.drafts.keys()]) if (path.startsWith(`/${section}/`)) state.drafts.delete(path);
     delete state.remark;
@@ -322,11 +333,13 @@ export class Calculator {
         if (written.ok) state.link = written.link;
       }
     } catch (error) {
-      state.failure = error instanceof Error ? error.message : String(error);
-      const ready = (error as { ready?: Promise<void> }).ready;
+      const { ready, unfinished } = error as { ready?: Promise<void>; unfinished?: boolean };
+      this.waiting = unfinished === true;
+      if (!unfinished) state.failure = error instanceof Error ? error.message : String(error);
       if (again) {
         ready?.then(
           () => {
+            this.waiting = false;
             this.compute(false);
             this.changed('engine');
           },

@@ -158,7 +158,8 @@ export class TrainmemCalculator extends LitElement implements View {
       this.calculator.start(this.calculator.state.engine);
       return;
     }
-    engine().then(
+    // A link names what a first visit may not run: all of the engine comes at once.
+    engine(this.given() || (this.address !== undefined && Address.opened() !== '')).then(
       loaded => {
         this.calculator.state.engine = loaded;
         this.openLink(this.address ? Address.opened() : '');
@@ -168,8 +169,23 @@ export class TrainmemCalculator extends LitElement implements View {
     );
   };
 
+  private given(): boolean {
+    return (this.config ?? '').trim() !== '';
+  }
+
+  /** What a first visit does not run is fetched when the calculator is first touched. */
+  private finish = (): void => {
+    this.calculator.state.engine?.finish?.().catch(() => undefined);
+  };
+
   /** A link on top of what the config attribute says. */
   private openLink(fragment: string): void {
+    const { engine: loaded } = this.calculator.state;
+    if (loaded?.finish && (fragment !== '' || this.given())) {
+      const goOn = () => this.openLink(fragment);
+      loaded.finish().then(goOn, error => this.calculator.fail(String(error)));
+      return;
+    }
     const { link, view } = splitLink(fragment);
     this.calculator.state.units = view.units ?? this.units;
     const text = this.config?.trim() ?? '';
@@ -365,7 +381,7 @@ export class TrainmemCalculator extends LitElement implements View {
         ? html`<div class="slimholder ${this.away ? 'away' : ''}">${slimLine(this, good)}</div>`
         : nothing
     }
-      <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @dragover=${this.sharing.dragged} @drop=${this.sharing.dragged}>
+      <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @pointerdown=${this.finish} @focusin=${this.finish} @dragover=${this.sharing.dragged} @drop=${this.sharing.dragged}>
         <div class="notices">
           ${linkNotice(this)} ${failureNotice(this, this.load)} ${issueSummary(this)}
         </div>

@@ -36,14 +36,27 @@ export class Asker {
   private running: Job | undefined;
   private worker: Worker | undefined;
   private count = 0;
+  private ready = false;
 
   constructor(private readonly engine: Engine) {
+    this.start();
+    // Every question needs code that a first visit does not.
+    Promise.resolve(engine.finish?.()).then(
+      () => {
+        this.ready = true;
+        this.worker?.postMessage(engine.modules);
+        this.next();
+      },
+      () => this.close(),
+    );
+  }
+
+  private start(): void {
     if (import.meta.url.startsWith('file:')) return;
     try {
       this.worker = new Worker(workerAddress(), { type: 'module' });
       this.worker.addEventListener('message', ({ data }) => this.finish(data.id, data.text));
       this.worker.addEventListener('error', this.withoutWorker);
-      this.worker.postMessage(engine.module);
     } catch {
       this.worker = undefined;
     }
@@ -79,7 +92,7 @@ export class Asker {
   }
 
   private next(): void {
-    if (this.running) return;
+    if (this.running || !this.ready) return;
     const [job] = this.waiting.values();
     if (!job) return;
     this.waiting.delete(job.slot);

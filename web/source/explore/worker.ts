@@ -1,8 +1,9 @@
 // The engine a second time, in a worker: questions that cost many estimates, answered beside the page.
 //
-// The first message is the compiled module; each later one a question, {id, name, words}; answers are {id, text}.
+// The first message is the compiled modules; each later one a question, {id, name, words}; answers are {id, text}.
 
-import createTrainmem, { type Trainmem } from '@engine';
+import type { Trainmem } from '@engine';
+import { instantiate, type Modules } from '../instance.js';
 import type { QuestionName } from './answers.js';
 
 export interface Question {
@@ -11,23 +12,12 @@ export interface Question {
   words: (string | number)[];
 }
 
-let module: WebAssembly.Module;
+let modules: Modules;
 let instance: Promise<Trainmem> | undefined;
-
-function start(): Promise<Trainmem> {
-  return createTrainmem({
-    instantiateWasm(imports, done) {
-      WebAssembly.instantiate(module, imports).then(made => done(made, module));
-      return {};
-    },
-    print: () => {},
-    printErr: () => {},
-  });
-}
 
 async function answer({ id, name, words }: Question): Promise<void> {
   try {
-    instance ??= start();
+    instance ??= instantiate(modules);
     const ask = (await instance)[name] as (...all: (string | number)[]) => string;
     postMessage({ id, text: ask(...words) });
   } catch {
@@ -36,7 +26,7 @@ async function answer({ id, name, words }: Question): Promise<void> {
   }
 }
 
-addEventListener('message', ({ data }: MessageEvent<WebAssembly.Module | Question>) => {
-  if (data instanceof WebAssembly.Module) module = data;
+addEventListener('message', ({ data }: MessageEvent<Modules | Question>) => {
+  if ('first' in data) modules = data;
   else answer(data);
 });

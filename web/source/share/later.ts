@@ -11,11 +11,18 @@ export class Sharing {
   ) {}
 
   async bring(file?: File): Promise<void> {
-    await (await import('./open.js')).openImport(this.host, file);
+    const [{ openImport }] = await this.wholly(import('./open.js'));
+    await openImport(this.host, file);
   }
 
   async take(): Promise<void> {
-    (await import('./open.js')).openExport(this.host, this.address());
+    const [{ openExport }] = await this.wholly(import('./open.js'));
+    openExport(this.host, this.address());
+  }
+
+  /** A dialog, and the engine's code that only dialogs and the like need. */
+  private wholly<Dialogs>(dialogs: Promise<Dialogs>): Promise<[Dialogs, unknown]> {
+    return Promise.all([dialogs, this.host.calculator.state.engine?.finish?.()]);
   }
 
   /** A file dropped on the calculator is one to bring; anything else is left to the browser. */

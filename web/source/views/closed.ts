@@ -62,7 +62,8 @@ export class ClosedPanels implements ReactiveController {
 
   private async fetch(): Promise<void> {
     try {
-      const loaded = await import('../details/details.js');
+      const { engine } = this.host.calculator.state;
+      const [loaded] = await Promise.all([import('../details/details.js'), engine?.finish?.()]);
       const root = this.host.renderRoot as ShadowRoot;
       const sheets = loaded.styles.map(style => style.styleSheet).filter(sheet => sheet !== undefined);
       root.adoptedStyleSheets = [...root.adoptedStyleSheets, ...sheets];
