@@ -176,11 +176,7 @@ export class Calculator {
     const finished = state.engine?.finish?.();
     if (finished) {
       this.waiting = true;
-      const goOn = () => {
-        this.waiting = false;
-        this.choose(section, id);
-      };
-      finished.then(goOn, reason => this.fail(String(reason)));
+      finished.then(() => this.choose(section, id)).catch(reason => this.fail(String(reason)));
       return;
     }
     state.config = { ...state.config, [section]: { preset: id } };
@@ -294,7 +290,6 @@ export class Calculator {
 
   private edited(): void {
     const answer = () => {
-      this.waiting = false;
       this.compute();
       this.changed('edit');
     };
@@ -310,6 +305,7 @@ export class Calculator {
   private compute(again = true): void {
     const { state } = this;
     if (!state.engine) return;
+    this.waiting = false;
     const start = performance.now();
     try {
       const answer = state.engine.estimate(state.config);
@@ -336,16 +332,11 @@ export class Calculator {
       const { ready, unfinished } = error as { ready?: Promise<void>; unfinished?: boolean };
       this.waiting = unfinished === true;
       if (!unfinished) state.failure = error instanceof Error ? error.message : String(error);
-      if (again) {
-        ready?.then(
-          () => {
-            this.waiting = false;
-            this.compute(false);
-            this.changed('engine');
-          },
-          reason => this.fail(String(reason)),
-        );
-      }
+      const askAgain = () => {
+        this.compute(false);
+        this.changed('engine');
+      };
+      if (again) ready?.then(askAgain, reason => this.fail(String(reason)));
     }
   }
 

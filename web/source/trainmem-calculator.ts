@@ -180,10 +180,9 @@ export class TrainmemCalculator extends LitElement implements View {
 
   /** A link on top of what the config attribute says. */
   private openLink(fragment: string): void {
-    const { engine: loaded } = this.calculator.state;
-    if (loaded?.finish && (fragment !== '' || this.given())) {
-      const goOn = () => this.openLink(fragment);
-      loaded.finish().then(goOn, error => this.calculator.fail(String(error)));
+    const finished = fragment !== '' || this.given() ? this.calculator.state.engine?.finish?.() : undefined;
+    if (finished) {
+      finished.then(() => this.openLink(fragment)).catch(error => this.calculator.fail(String(error)));
       return;
     }
     const { link, view } = splitLink(fragment);

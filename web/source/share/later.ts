@@ -35,7 +35,8 @@ export class Sharing {
   };
 }
 
-/** The page opens without a network from the next visit on. */
+/** The page opens without a network from the next visit on; the one-file page does so by itself. */
 export async function keepForOffline(): Promise<void> {
+  if (location.protocol === 'file:') return;
   (await import('../offline.js')).workOffline();
 }
