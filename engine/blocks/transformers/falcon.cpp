@@ -9,8 +9,22 @@ namespace trainmem::transformers {
 namespace {
 
 constexpr Rule attended_rule{"padding mask", "", "transformers models/falcon/modeling_falcon.py: FalconModel.forward"};
+constexpr Rule forced_mask_rule{"causal mask", "seen by every block; becomes an additive one in every call",
+                                "transformers models/falcon/modeling_falcon.py: FalconModel.forward"};
 constexpr Rule alibi_mask_rule{"causal mask", "the mask with ALiBi in it, added to the scores of every block",
                                "transformers models/falcon/modeling_falcon.py: FalconModel._update_causal_mask"};
+
+/// FalconModel.forward gives the mask a condition of its own, for ALiBi's sake: so it is made even where the kernel
+/// could do without. masking_utils.py: create_causal_mask, sdpa_mask.
+Tensor forced_mask(Size batch, Size s) {
+  const Tensor batches = allocate({batch}, DType::int64, {&forced_mask_rule});
+  const Tensor heads = allocate({1}, DType::int64, {&forced_mask_rule});
+  const Tensor keys = position_ids(s);
+  const Tensor causal = allocate({1, 1, s, s}, DType::boolean, {&forced_mask_rule});
+  Tensor mask = allocate({1, 1, s, s}, DType::boolean, {&forced_mask_rule, "causal mask"});
+  note_kept(mask, forced_mask_rule);
+  return expand(std::move(mask), {batch, 1, s, s});
+}
 
 /// FalconLinear: the bias is added to the product, not inside it.
 struct FalconLinear {
@@ -188,12 +202,13 @@ class Falcon : public Decoder {
     }
     state.inputs.positions = position_ids(s);
     state.inputs.attention = attention;
-    state.inputs.mask = causal_mask(b, s, embedded.dtype(), attention, false);
-    if (model.positions == Positions::alibi && attention != AttentionKernel::eager)
+    const bool kernel = attention == AttentionKernel::sdpa || attention == AttentionKernel::sdpa_math;
+    const bool alibi = model.positions == Positions::alibi;
+    state.inputs.mask = kernel && !alibi ? forced_mask(b, s) : causal_mask(b, s, embedded.dtype(), attention, false);
+    if (alibi && attention != AttentionKernel::flash)
       state.inputs.mask =
           allocate({b, model.num_attention_heads, s, s}, embedded.dtype(), {&alibi_mask_rule, "causal mask"});
-    if (model.positions != Positions::alibi)
-      std::tie(state.inputs.cos, state.inputs.sin) = rotary_->tables(s, embedded.dtype());
+    if (!alibi) std::tie(state.inputs.cos, state.inputs.sin) = rotary_->tables(s, embedded.dtype());
     state.hidden = embedded;
     state.held = {embedded};
     return state;

@@ -160,6 +160,8 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   // models/mistral/modeling_mistral.py before 4.46: MistralFlashAttention2.forward.
   options.repeated_heads = active_run().legacy_models && inputs.attention == AttentionKernel::flash &&
                            (model_.model_type == "mistral" || model_.model_type == "mixtral");
+  // models/nemotron/modeling_nemotron.py: NemotronSdpaAttention.forward.
+  if (model_.model_type == "nemotron" && inputs.attention != AttentionKernel::flash) options.repeated_heads = true;
   options.window = slides_ ? model_.sliding_window : 0;
   const Tensor& mask = slides_ ? inputs.sliding_mask : inputs.mask;
   Tensor out = sinks_.defined() ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, weights)
