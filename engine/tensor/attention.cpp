@@ -19,6 +19,8 @@ constexpr Rule flash_copy_rule{"flash attention", "",
 constexpr Rule efficient_rule{
     "efficient attention", "query, key, value, output and log-sum-exp: the backward of efficient attention needs them",
     "derivatives.yaml: _scaled_dot_product_efficient_attention"};
+constexpr Rule pad_rule{"constant_pad_nd", "heads padded to a multiple of 8: flash attention takes no others",
+                        "pytorch aten/src/ATen/native/transformers/attention.cpp: pad_last_dim"};
 constexpr Rule mask_rule{"attention mask", "", "pytorch aten/src/ATen/native/transformers/attention.cpp"};
 
 /// (b, a, s, d) whose memory is (b, s, a, d), as the kernels write it.
@@ -81,6 +83,29 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotP
     };
   finish_node(node, results[0]);
   return std::move(results[0]);
+}
+
+/// pad_last_dim<8>; backward cuts the padding off again.
+Tensor padded_heads(const Tensor& x) {
+  Shape wide = x.shape();
+  wide[-1] = round_up(wide[-1], 8);
+  const Ref<Node> node = begin_node(pad_rule, {&x});
+  Tensor result = allocate(wide, x.dtype(), {&pad_rule, "padded heads"});
+  if (node)
+    node->backward = [narrow = x.shape(), dtype = x.dtype()](Backward& b) {
+      b.give(0, allocate(narrow, dtype, {&pad_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor flash_of_any_width(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options) {
+  const Size width = q.size(-1);
+  if (width.value() % 8 == 0) return flash(q, k, v, options);
+  const Tensor query = padded_heads(q);
+  const Tensor key = padded_heads(k);
+  const Tensor value = padded_heads(v);
+  return slice(flash(query, key, value, options), -1, 0, width);
 }
 
 Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal) {
@@ -212,7 +237,10 @@ AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tens
   const bool same_width = v.size(3) == q.size(3);
   if (options.forced_math || (grouped && !options.grouped)) return AttentionAlgorithm::math;
   if (is_half(q.dtype()) && !options.mask.defined() && width <= 256 && same_width) return AttentionAlgorithm::flash;
-  if (!grouped) return AttentionAlgorithm::efficient;
+  // sdp_utils.cpp, check_head_dim_size_mem_efficient: rows of 16 bytes.
+  const std::int64_t alignment = is_half(q.dtype()) ? 8 : 4;
+  const bool aligned = width.value() % alignment == 0 && v.size(3).value() % alignment == 0;
+  if (!grouped && aligned) return AttentionAlgorithm::efficient;
   return AttentionAlgorithm::math;
 }
 
@@ -225,7 +253,7 @@ Tensor scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, cons
   ScaledDotProduct options = given;
   options.mask = additive_mask(given.mask, q.dtype());
   switch (select_attention(q, k, v, options)) {
-    case AttentionAlgorithm::flash: return flash(q, k, v, options);
+    case AttentionAlgorithm::flash: return flash_of_any_width(q, k, v, options);
     case AttentionAlgorithm::efficient:
       return efficient(q, k, v, aligned_mask(std::move(options.mask)), options.causal);
     case AttentionAlgorithm::math: return math(std::move(q), std::move(k), std::move(v), options);
