@@ -141,7 +141,11 @@ void OptimizerWalk::step() {
   const std::vector<Tensor>& parameters = active_run().parameters;
   if (facts_.order == StepOrder::one_by_one) {
     Variables variables;
-    const auto let_go = [&] {
+    const auto let_go = [&](std::size_t next) {
+      // A variable holds its tensor until the next parameter's is there. A layer that is repeated must not end what
+      // began before it: what the embedding leaves behind meets the first layer here, before that begins.
+      const bool outside = active_run().parameter_layers[next - 1] < 0;
+      if (outside && next < parameters.size() && parameters[next]->grad.defined()) walk(parameters[next], variables);
       for (Tensor& variable : variables) variable.reset();
     };
     for_each_parameter(

@@ -11,8 +11,8 @@
 
 namespace trainmem {
 
-/// Calls act(index, parameter) for every parameter of the active run and end() after each layer; equal layers are
-/// marked as repeated.
+/// Calls act(index, parameter) for every parameter of the active run and end(index of the next parameter) after each
+/// layer; equal layers are marked as repeated.
 template <class Act, class End>
 void for_each_parameter(Act act, End end) {
   Run& run = active_run();
@@ -23,13 +23,13 @@ void for_each_parameter(Act act, End end) {
     stretches.enter(layer);
     const Layer scope(layer);
     for (; i < run.parameters.size() && run.parameter_layers[i] == layer; ++i) act(i, run.parameters[i]);
-    end();
+    end(i);
   }
 }
 
 template <class Act>
 void for_each_parameter(Act act) {
-  for_each_parameter(act, [] {});
+  for_each_parameter(act, [](std::size_t) {});
 }
 
 /// The optimizer of the active run's parameters. Only parameters that have a gradient are stepped.
