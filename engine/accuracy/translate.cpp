@@ -114,15 +114,31 @@ void read_checkpointing(Settings& settings, Recipe& recipe) {
   }
 }
 
-// peft's names of linear layers in our words; GPT-2's c_attn is all of q, k, v in one.
+// peft's names of linear layers in our words; some are several of ours in one. GPT-2 has two layers named c_proj.
 std::string lora_targets(Settings& settings, const json& modules, const std::string& model_type) {
   struct Name {
     std::string_view module;
     const char* targets;
   };
-  constexpr Name names[] = {{"q_proj", "q"},       {"k_proj", "k"},       {"v_proj", "v"},
-                            {"o_proj", "o"},       {"gate_proj", "gate"}, {"up_proj", "up"},
-                            {"down_proj", "down"}, {"c_attn", "q,k,v"},   {"c_fc", "up"}};
+  constexpr Name names[] = {{"q_proj", "q"},
+                            {"k_proj", "k"},
+                            {"v_proj", "v"},
+                            {"o_proj", "o"},
+                            {"gate_proj", "gate"},
+                            {"up_proj", "up"},
+                            {"down_proj", "down"},
+                            {"c_attn", "q,k,v"},
+                            {"c_fc", "up"},
+                            {"qkv_proj", "q,k,v"},
+                            {"query_key_value", "q,k,v"},
+                            {"gate_up_proj", "gate,up"},
+                            {"out_proj", "o"},
+                            {"dense", "o"},
+                            {"dense_h_to_4h", "up"},
+                            {"dense_4h_to_h", "down"},
+                            {"fc1", "up"},
+                            {"fc2", "down"},
+                            {"c_proj", "down"}};
   if (modules.is_string()) {
     if (modules == "all-linear") return model_type == "gpt2" ? "q,k,v,o,up,down" : "q,k,v,o,gate,up,down";
     settings.reject("lora target_modules '" + modules.get<std::string>() + "' is not known");
@@ -136,6 +152,7 @@ std::string lora_targets(Settings& settings, const json& modules, const std::str
       settings.reject("lora target module '" + module.get<std::string>() + "' is not known");
     } else {
       targets += (targets.empty() ? "" : ",") + std::string(found->targets);
+      if (model_type == "gpt2" && found->module == "c_proj") targets += ",o";
     }
   }
   return targets;
