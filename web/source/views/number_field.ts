@@ -101,6 +101,9 @@ function control(view: View, field: Field, value: Scalar | undefined, described:
   /></span>`;
 }
 
+/** In narrow windows the meaning stands under its field: it stays when the field is left, so that nothing moves then. */
+const besideResults = () => matchMedia('(min-width: 940px)').matches;
+
 export function fieldRow(view: View, field: Field) {
   const { calculator } = view;
   const { path } = field;
@@ -113,9 +116,9 @@ export function fieldRow(view: View, field: Field) {
   const edited = calculator.state.edited.has(path);
   const described = `${id}-help${invalid ? ` ${id}-message` : ''}`;
   return html`<div
-    class="field ${edited ? 'edited' : ''} ${invalid ? 'invalid' : ''}"
+    class="field ${edited ? 'edited' : ''} ${invalid ? 'invalid' : ''} ${view.help === path ? 'explained' : ''}"
     @focusin=${() => view.explain(path)}
-    @pointerenter=${(event: PointerEvent) => event.pointerType === 'mouse' && view.explain(path)}
+    @pointerenter=${(event: PointerEvent) => event.pointerType === 'mouse' && besideResults() && view.explain(path)}
   >
     <label for=${id}>${fieldLabel(field)}</label>
     ${
@@ -287,7 +290,7 @@ export const fieldStyles = css`
     }
   }
   @container (max-width: 899px) {
-    .field:focus-within .help {
+    .field.explained .help {
       position: static;
       grid-column: 1 / -1;
       inline-size: auto;
