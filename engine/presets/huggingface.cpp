@@ -107,7 +107,7 @@ void read_switches(Model& model, const Keys& keys) {
       model.model_type == "smollm3" || model.model_type == "olmo" || model.model_type == "olmo2" ||
       model.model_type == "olmo3" || model.model_type == "qwen3" || model.model_type == "qwen3_moe" ||
       model.model_type == "gemma" || model.model_type == "gemma2" || model.model_type == "gemma3_text" ||
-      model.model_type == "gpt_neox" || model.model_type == "nemotron") {
+      model.model_type == "gpt_neox" || model.model_type == "nemotron" || model.model_type == "arcee") {
     model.attention_output_bias = model.attention_bias;  // one key for all four projections
   }
   keys.read(model.mlp_bias, {"mlp_bias"});
@@ -208,6 +208,11 @@ void read_class(Model& model, const Keys& keys, Issues& issues) {
     if (keys.flag("apply_residual_connection_post_layernorm", false)) {
       not_modelled(issues, "apply_residual_connection_post_layernorm", "Residuals after the norm are not modelled.");
     }
+  } else if (type == "olmo" || type == "olmoe") {
+    if (keys.find({"clip_qkv"}) != nullptr)
+      not_modelled(issues, "clip_qkv", "Clipped queries, keys and values are not modelled.");
+  } else if (type == "seed_oss") {
+    keys.read(model.attention_output_bias, {"attention_out_bias"});
   } else if (type == "smollm3") {
     keys.read(model.nope_every, {"no_rope_layer_interval"});
   }

@@ -179,6 +179,12 @@ Model mistral() {
   return model;
 }
 
+Model ministral() {
+  Model model = mistral();
+  model.model_type = "ministral";
+  return model;
+}
+
 Model granite() {
   Model model = rmsnorm_llama("granite");
   sizes(model, 32000, 4096, 32, 32, 0, 11008, 2048);
@@ -190,6 +196,23 @@ Model smollm3() {
   sizes(model, 128256, 2048, 36, 16, 4, 11008, 32768);
   model.tie_word_embeddings = true;
   model.nope_every = 4;
+  return model;
+}
+
+Model arcee() {
+  Model model = rmsnorm_llama("arcee");
+  sizes(model, 32000, 2560, 32, 32, 0, 18432, 4096);
+  model.hidden_act = Activation::relu2;
+  model.gated_mlp = false;
+  return model;
+}
+
+Model seed_oss() {
+  Model model = rmsnorm_llama("seed_oss");
+  sizes(model, 155136, 4096, 64, 80, 8, 27648, 524288);
+  model.head_dim = 128;
+  model.attention_bias = true;
+  model.attention_dropout = model.hidden_dropout = 0.1;
   return model;
 }
 
@@ -332,11 +355,11 @@ Model deepseek_v3() {
   return model;
 }
 
-const Model classes[] = {gpt2(),    gpt_neox(),    gptj(),       opt(),         bloom(),   mpt(),       falcon(),
-                         phi(),     starcoder2(),  stablelm(),   nemotron(),    cohere(),  llama(),     mistral(),
-                         granite(), smollm3(),     qwen2(),      qwen3(),       phi3(),    olmo(),      olmo2(),
-                         olmo3(),   gemma(),       gemma2(),     gemma3_text(), mixtral(), qwen2_moe(), qwen3_moe(),
-                         olmoe(),   deepseek_v2(), deepseek_v3()};
+const Model classes[] = {gpt2(),    gpt_neox(),    gptj(),        opt(),         bloom(),     mpt(),       falcon(),
+                         phi(),     starcoder2(),  stablelm(),    nemotron(),    cohere(),    llama(),     mistral(),
+                         granite(), smollm3(),     qwen2(),       qwen3(),       phi3(),      olmo(),      olmo2(),
+                         olmo3(),   gemma(),       gemma2(),      gemma3_text(), mixtral(),   qwen2_moe(), qwen3_moe(),
+                         olmoe(),   deepseek_v2(), deepseek_v3(), arcee(),       ministral(), seed_oss()};
 
 }  // namespace
 
