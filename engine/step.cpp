@@ -51,7 +51,8 @@ class Training {
     const DType adapters = recipe.lora.adapter_dtype == DType::automatic ? DType::float32 : recipe.lora.adapter_dtype;
     run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout, adapters, recipe.quantization};
     run_.legacy_models = recipe.loss == Loss::legacy;
-    run_.fused = {recipe.fused_norm, recipe.fused_rope};
+    run_.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope};
+    run_.compiles_blocks = recipe.compile_blocks;
     run_.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel, recipe.loss == Loss::vocabulary_parallel};
     if (recipe.tensor_parallel > 1 && recipe.framework != Framework::torchtitan) positions_ = make_positions(recipe);
     run_.offload_checkpoints = recipe.offload_checkpoints;

@@ -156,12 +156,6 @@ constexpr Missing all_missing[] = {
               c.recipe.pipeline_schedule == PipelineSchedule::zero_bubble &&
               c.recipe.recomputation != Recomputation::none;
      }},
-    {"/recipe/compile_blocks", "torch.compile of blocks is", "Set it to false.",
-     [](const Config& c) { return c.recipe.compile_blocks; }},
-    {"/recipe/compile_loss", "torch.compile of the loss is", "Set it to false.",
-     [](const Config& c) { return c.recipe.compile_loss; }},
-    {"/recipe/loss", "A compiled loss is", "Choose full.",
-     [](const Config& c) { return c.recipe.loss == Loss::compiled; }},
     {"/recipe/recomputation", "Recomputation of every k-th layer under Megatron is",
      "Choose none, selective_attention or full.",
      [](const Config& c) {
@@ -216,6 +210,7 @@ void report_not_modelled(const Config& config, Issues& issues) {
     report_not_modelled_model(config, issues);
   }
   report_not_modelled_experts(config, issues);
+  report_not_modelled_compiled(config, issues);
   report_narrow_formats(config, issues);
 }
 

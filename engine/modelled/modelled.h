@@ -19,6 +19,9 @@ void report_not_modelled_tensor(const Config& config, Issues& issues);
 /// The same for mixture of experts, latent attention and multi-token prediction.
 void report_not_modelled_experts(const Config& config, Issues& issues);
 
+/// The same for torch.compile.
+void report_not_modelled_compiled(const Config& config, Issues& issues);
+
 /// The same for every framework but Megatron: the recipe, and the model against its Hugging Face class.
 void report_not_modelled_torch(const Config& config, Issues& issues);
 void report_not_modelled_model(const Config& config, Issues& issues);

@@ -62,7 +62,8 @@ constexpr Missing all_missing[] = {
      [](const Recipe& r) { return r.loss == Loss::vocabulary_parallel && r.tensor_parallel == 1; }},
     {"/recipe/loss", "This loss under torchtitan is", "Choose full.",
      [](const Recipe& r) {
-       return r.framework == Framework::torchtitan && r.loss != Loss::full && r.loss != Loss::vocabulary_parallel;
+       return r.framework == Framework::torchtitan && r.loss != Loss::full && r.loss != Loss::compiled &&
+              r.loss != Loss::vocabulary_parallel;
      }},
     {"/recipe/loss", "This loss with sharded weights or tensor parallelism is", "Choose full or fused.",
      [](const Recipe& r) {

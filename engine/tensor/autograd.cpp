@@ -40,6 +40,7 @@ Ref<Node> new_node(const Rule& rule) {
   node->sequence = run.next_sequence++;
   node->place = run.place;
   node->layer = run.layer;
+  node->region = run.compiled_region;
   node->component = run.component;
   node->distributed = run.distributed;
   return Ref<Node>(node);
@@ -93,7 +94,13 @@ class Engine {
     count(root.get());
     root->gradients = std::move(gradients);
     push(root);
-    while (!ready_.empty()) {
+    while (!ready_.empty() || !put_off_.empty()) {
+      if (ready_.empty() || (!put_off_.empty() && ready_.front()->region != put_off_region_)) {
+        for (Ref<Node>& leaf : put_off_) push(std::move(leaf));
+        put_off_.clear();
+        put_off_region_ = 0;
+        continue;
+      }
       std::pop_heap(ready_.begin(), ready_.end(), later);
       const Ref<Node> node = std::move(ready_.back());
       ready_.pop_back();
@@ -172,19 +179,24 @@ class Engine {
       if (!retains_) node.kept.clear();
     }
     for (std::size_t i = 0; i < results.size(); ++i)
-      if (node.next[i].node) deliver(node.next[i], std::move(results[i]));
+      if (node.next[i].node) deliver(node.next[i], std::move(results[i]), node.region);
   }
 
-  void deliver(const Edge& edge, Tensor gradient) {
+  void deliver(const Edge& edge, Tensor gradient, std::int32_t region) {
     Node& next = *edge.node;
     next.gradients.resize(next.results.size());
     if (gradient.defined())
       arrive(next.gradients[static_cast<std::size_t>(edge.input)], std::move(gradient), next.distributed);
-    if (--next.waiting == 0) push(edge.node);
+    if (--next.waiting > 0) return;
+    if (region == 0 || !next.leaf.defined()) return push(edge.node);
+    put_off_.push_back(edge.node);
+    put_off_region_ = region;
   }
 
   const bool retains_;
   std::vector<Ref<Node>> ready_;
+  std::vector<Ref<Node>> put_off_;  ///< leaves whose gradients a compiled graph returns at its end
+  std::int32_t put_off_region_ = 0;
   LayerStretches stretches_{true};
   std::int32_t layer_ = active_run().layer;
 };

@@ -2,7 +2,8 @@
 //
 // The order of events is that of torch/csrc/autograd/engine.cpp: the ready node with the highest sequence number
 // runs first, gradients for leaves at once; a node's kept tensors go right after it has run; two gradients that
-// meet are added in place if nobody else holds the first.
+// meet are added in place if nobody else holds the first. The nodes of a compiled graph stand for one node of torch:
+// what they have for leaves is passed on when the last of them has run.
 #pragma once
 
 #include <cstdint>
@@ -85,6 +86,7 @@ class Node : public Pooled<Node> {
   Tensor leaf;                   ///< accumulation nodes: the leaf whose .grad they fill
   std::uint32_t place = 0;
   std::int32_t layer = -1;
+  std::int32_t region = 0;  ///< compiled graph that it is part of; 0: none
   Component component = Component::activations;
   bool distributed = false;          ///< gradients that meet here are DTensors: their sum is a new tensor
   Few<Tensor, 1> gradients;          ///< used by the engine: those that have arrived

@@ -45,7 +45,10 @@ struct FrameHolder : Kept::Holder {
 struct DropHooks : SavedTensorHooks {
   Ref<Frame> frame;
   explicit DropHooks(Ref<Frame> f) : frame(std::move(f)) {}
-  Kept pack(const Tensor&) override { return Kept(Ref<Kept::Holder>(new FrameHolder(frame, frame->holders++))); }
+  Kept pack(const Tensor&) override {
+    if (frame->selective) frame->selective->note_need();
+    return Kept(Ref<Kept::Holder>(new FrameHolder(frame, frame->holders++)));
+  }
 };
 
 /// Second forward: fills the places and stops at the last one.
@@ -106,7 +109,9 @@ Tensor checkpoint(Forward forward, Tensor argument, bool selective) {
   const Set<SelectiveResults*> results(run.selective, frame->selective.get());
   DropHooks drop(frame);
   const Set<SavedTensorHooks*> hooks(run.hooks, &drop);
-  return frame->forward(x);
+  Tensor result = frame->forward(x);
+  if (frame->selective && run.compiles_blocks) frame->selective->drop_unneeded();
+  return result;
 }
 
 Tensor checkpoint_reentrant(Forward forward, Tensor argument) {

@@ -87,6 +87,13 @@ Tensor fused_rms_norm(Tensor x, const Tensor& weight);
 /// RMSNorm of a kernel library: the gradient is written over the one that comes in.
 Tensor in_place_rms_norm(Tensor x, const Tensor& weight);
 
+// Pointwise chains in one kernel, as torch.compile makes them: see compiled.cpp.
+Tensor compiled_rms_norm(Tensor x, const Tensor& weight);
+Tensor compiled_gated_product(Tensor gate, Tensor up);  ///< act(gate) * up
+Tensor compiled_rotary(Tensor x);                       ///< query or key turned by its position
+/// The gated product of a kernel library: backward writes over what was kept.
+Tensor in_place_gated_product(Tensor gate, Tensor up);
+
 // Softmax.
 Tensor softmax(Tensor x, DType dtype = DType::automatic);  ///< over the last dimension; dtype: computed in
 
@@ -127,6 +134,8 @@ Tensor grouped_linear(Tensor x, const Tensor& weight, const Tensor& offsets, boo
 Tensor embedding(const Tensor& weight, const Tensor& indices);
 /// log_softmax and negative log-likelihood of (tokens, vocabulary) logits; a scalar.
 Tensor cross_entropy(Tensor logits, const Tensor& labels);
+/// The same compiled, of logits in any format.
+Tensor compiled_cross_entropy(Tensor logits, const Tensor& labels);
 /// The same in one kernel that writes the gradient over the logits.
 Tensor fused_cross_entropy(Tensor logits);
 /// Head and cross entropy in one, by chunks of rows: (tokens, hidden) and the head's weight.

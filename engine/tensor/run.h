@@ -36,6 +36,7 @@ struct Autocast {
 /// Operations of the model that a kernel library replaces by one kernel (Liger-Kernel, Unsloth).
 struct FusedKernels {
   bool norm = false;
+  bool mlp = false;
   bool rope = false;
 };
 
@@ -97,6 +98,9 @@ class Run {
   std::function<Tensor(const Shape&, DType, const char*)> parameter_maker;  ///< data-parallel sharding makes parameters
   FineTuning fine_tuning;
   FusedKernels fused;
+  bool compiles_blocks = false;      ///< every block of the model is compiled
+  std::int32_t compiled_region = 0;  ///< the compiled graph that runs; 0: none, operations run one by one
+  std::int32_t next_region = 1;
   bool legacy_models = false;  ///< the classes of transformers before 4.46
   TensorParallel tensor_parallel;
   ContextParallel context_parallel;

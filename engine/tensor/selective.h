@@ -24,6 +24,19 @@ struct SelectiveResults {
   std::int64_t products = 0;  ///< matrix products of this forward so far
   List kept_products;
   List kept_attention;
+
+  /// Results that were there when autograd last kept something: later ones are needed by no backward.
+  std::size_t needed_products = 0;
+  std::size_t needed_attention = 0;
+  void note_need() {
+    needed_products = kept_products.results.size();
+    needed_attention = kept_attention.results.size();
+  }
+  /// A compiled graph returns what its backward needs and nothing else.
+  void drop_unneeded() {
+    kept_products.results.resize(needed_products);
+    kept_attention.results.resize(needed_attention);
+  }
 };
 
 /// Results of an operation that is kept: made in the first forward, taken in the second.

@@ -42,12 +42,18 @@ class TransformerBlock : public transformers::Block {
 
   Tensor forward(Tensor x, const BlockInputs& inputs) override {
     Tensor h = attention(norm("norm before attention", attention_norm_, x), inputs);
-    h = x + std::move(h);
+    h = add_to(x, std::move(h));
     Tensor fed = feed_forward(norm("norm before MLP", mlp_norm_, h));
-    return h + std::move(fed);
+    return add_to(h, std::move(fed));
   }
 
  private:
+  static bool compiled() { return active_run().compiled_region != 0; }
+
+  static Tensor add_to(const Tensor& residual, Tensor x) {
+    return compiled() ? add_in_place(std::move(x), residual) : residual + std::move(x);
+  }
+
   static Tensor norm(const char* name, const NormLayer& layer, const Tensor& x) {
     const Place place(name);
     return layer(x);
@@ -67,8 +73,8 @@ class TransformerBlock : public transformers::Block {
     q = view(q, {b, s, a, d});
     key = view(key, {b, s, k, d});
     value = view(value, {b, s, k, d});
-    Tensor turned = turn(q, inputs.cos);
-    key = turn(key, inputs.cos);
+    Tensor turned = compiled() ? compiled_rotary(q) : turn(q, inputs.cos);
+    key = compiled() ? compiled_rotary(key) : turn(key, inputs.cos);
     q = std::move(turned);
     const Tensor keys = repeat_heads(key, a / k);
     const Tensor values = repeat_heads(value, a / k);
@@ -86,6 +92,11 @@ class TransformerBlock : public transformers::Block {
   Tensor feed_forward(const Tensor& given) const {
     const Place place("mlp");
     const Tensor x = gather_sequence(given);
+    if (compiled()) {
+      Tensor gate = gate_(x);
+      Tensor up = up_(x);
+      return down_(compiled_gated_product(std::move(gate), std::move(up)));
+    }
     Tensor gate = silu(gate_(x));
     return down_(std::move(gate) * up_(x));
   }

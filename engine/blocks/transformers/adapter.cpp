@@ -62,6 +62,7 @@ Tensor Adapter::operator()(Tensor base, Tensor x) const {
   x = to(std::move(x), a.dtype());
   Tensor low = linear(trainmem::dropout(x, dropout), a, {}, "LoRA A output");
   Tensor branch = multiply_number(linear(std::move(low), b, {}, "LoRA B output"));
+  if (active_run().compiled_region != 0) return add_in_place(std::move(base), std::move(branch));
   Tensor sum = add(std::move(base), std::move(branch), "output with LoRA");
   return to(std::move(sum), dtype);
 }

@@ -33,6 +33,7 @@ class LlamaBlock : public Block {
 
  private:
   Tensor add_to(const Tensor& residual, const Tensor& x) const {
+    if (active_run().compiled_region != 0) return add_in_place(x, residual);
     if (form_.multipliers) return residual + multiply_number(x);
     return residual + dropout(x, model_.hidden_dropout);
   }

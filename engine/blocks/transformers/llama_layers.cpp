@@ -114,7 +114,13 @@ struct Parts {
 }  // namespace
 
 void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) const {
-  if (active_run().fused.rope) return;  // in place: Liger-Kernel src/liger_kernel/ops/rope.py
+  const Run& run = active_run();
+  if (run.compiled_region != 0) {
+    q = compiled_rotary(std::move(q));
+    k = compiled_rotary(std::move(k));
+    return;
+  }
+  if (run.fused.rope) return;  // in place: Liger-Kernel src/liger_kernel/ops/rope.py
   switch (form_.turning) {
     case LlamaForm::Turning::whole: return apply_rotary(q, k, cos, sin);
     case LlamaForm::Turning::fp32_tables: return apply_rotary_fp32(q, k, cos, sin);
@@ -190,6 +196,13 @@ Tensor FeedForward::operator()(const Tensor& given) const {
     const Tensor together = gate_up_(x);
     const std::vector<Tensor> parts = split(together, {width_, width_}, -1);
     return down_(parts[1] * activate(parts[0], model_.hidden_act));
+  }
+  const Run& run = active_run();
+  if (model_.gated_mlp && (run.compiled_region != 0 || run.fused.mlp)) {
+    Tensor gate = gate_(x);
+    Tensor up = up_(x);
+    return down_(run.compiled_region != 0 ? compiled_gated_product(std::move(gate), std::move(up))
+                                          : in_place_gated_product(std::move(gate), std::move(up)));
   }
   if (model_.gated_mlp) {
     Tensor gate = activate(gate_(x), model_.hidden_act);  // before up: C++ leaves the order of operands open

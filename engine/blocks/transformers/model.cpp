@@ -24,6 +24,12 @@ Tensor legacy_loss(Tensor logits, const Tensor& labels, Tensor& fp32_logits) {
   return cross_entropy(view(shifted, {batch * shorter, shifted.size(-1)}), targets);
 }
 
+/// The loss compiled: the cast, the softmax and the choice of the label are one kernel.
+Tensor compiled_loss(const Tensor& logits, const Tensor& labels) {
+  const Shape rows{logits.elements() / logits.size(-1), logits.size(-1)};
+  return compiled_cross_entropy(view(logits, rows), labels);
+}
+
 /// loss/loss_utils.py: ForCausalLMLoss.
 Tensor causal_loss(Tensor logits, const Tensor& labels) {
   logits = to(std::move(logits), DType::float32, "fp32 logits");
@@ -172,7 +178,11 @@ Tensor CausalModel::recomputed(std::size_t i, Tensor hidden, const Forward& forw
 // transformers recomputes inside a module that is sharded; torchtitan shards a module that recomputes
 // (infra/parallelize.py: apply_ac before apply_fsdp).
 Tensor CausalModel::run_layer(std::size_t i, Tensor hidden, const BlockInputs& inputs) {
-  const Forward block = [this, i, inputs](Tensor x) { return blocks_[i]->forward(std::move(x), inputs); };
+  const Forward block = [this, i, inputs](Tensor x) {
+    Run& run = active_run();
+    const Set<std::int32_t> region(run.compiled_region, run.compiles_blocks ? run.next_region++ : 0);
+    return blocks_[i]->forward(std::move(x), inputs);
+  };
   if (wrapper_ == nullptr) return recomputed(i, std::move(hidden), block);
   const auto sharded = [this, i](Tensor x, const Forward& inner) {
     x = wrapper_->before_forward(groups_[i], std::move(x));
@@ -242,7 +252,9 @@ Tensor CausalModel::chunked_loss() {
   for (Tensor& chunk : chunks_) {
     const Shape rows{chunk.size(0) * chunk.size(1), chunk.size(2)};
     const Tensor targets = allocate({rows[0]}, DType::int64, {&labels_rule});
-    Tensor part = cross_entropy(to(reshape(chunk, rows), DType::float32, "fp32 logits"), targets);
+    Tensor part = recipe_.compile_loss
+                      ? compiled_cross_entropy(reshape(chunk, rows), targets)
+                      : cross_entropy(to(reshape(chunk, rows), DType::float32, "fp32 logits"), targets);
     total = total.defined() ? std::move(total) + std::move(part) : std::move(part);
   }
   chunks_.clear();
@@ -267,7 +279,8 @@ Tensor CausalModel::loss(const Tensor& logits, const Tensor& labels) {
       break;
     }
     case Loss::chunked: result = chunked_loss(); break;
-    default: result = architecture_->loss(logits, labels);
+    case Loss::compiled: result = compiled_loss(logits, labels); break;
+    default: result = recipe_.compile_loss ? compiled_loss(logits, labels) : architecture_->loss(logits, labels);
   }
   hidden_.reset();
   if (wrapper_ != nullptr) {

@@ -121,6 +121,7 @@ Tensor NormLayer::operator()(Tensor argument) const {
   const Tensor x = std::move(argument);  // a module's argument lives until the module returns
   Run& run = active_run();
   const Set<bool> distributed(run.distributed, run.tensor_parallel.sequence);
+  if (run.compiled_region != 0) return compiled_rms_norm(x, weight);
   switch (form) {
     case Form::layer_norm: return layer_norm(x, weight, bias);
     case Form::fused: return fused_rms_norm(x, weight);

@@ -1,0 +1,81 @@
+// What is not modelled of torch.compile (tensor/compiled.cpp).
+#include <string>
+
+#include "engine/blocks/transformers/llama_form.h"
+#include "engine/modelled/modelled.h"
+#include "engine/step.h"
+
+namespace trainmem {
+namespace {
+
+struct Missing {
+  const char* path;
+  const char* what;  ///< subject and verb of the sentence
+  const char* hint;
+  bool (*asked)(const Config&);
+};
+
+/// Blocks of which a partition was recorded: Llama's with its RMSNorm or Gemma's, whole heads turned, gated MLP.
+bool has_compiled_block(const Model& m) {
+  const transformers::LlamaForm* form = transformers::llama_form(m);
+  return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_linears &&
+         !form->multipliers && form->turning == transformers::LlamaForm::Turning::whole &&
+         transformers::has_fused_norm(m) && m.gated_mlp && m.experts.num_experts == 0 &&
+         m.latent_attention.kv_lora_rank == 0 && m.qk_norm != QkNorm::full;
+}
+
+bool adapters_compile(const Recipe& recipe) {
+  return recipe.lora.rank == 0 || (recipe.lora.dropout == 0 && recipe.lora.adapter_dtype == formats(recipe).weights);
+}
+
+constexpr const char* eager = "Set it to false.";
+
+constexpr Missing of_blocks[] = {
+    {"/recipe/compile_blocks", "torch.compile of blocks of this model is", eager,
+     [](const Config& c) { return !has_compiled_block(c.model); }},
+    {"/recipe/compile_blocks", "torch.compile of blocks of this framework is", eager,
+     [](const Config& c) { return c.recipe.framework == Framework::megatron; }},
+    {"/recipe/compile_blocks", "torch.compile of blocks with autocast is",
+     "Choose bf16, fp16, fp32 or fsdp_bf16, or set it to false.",
+     [](const Config& c) { return formats(c.recipe).autocast != DType::automatic; }},
+    {"/recipe/compile_blocks", "torch.compile of blocks with eager attention or dropout is",
+     "Choose attention sdpa or flash and no dropout, or set it to false.",
+     [](const Config& c) {
+       return c.recipe.attention == AttentionKernel::eager || c.recipe.attention == AttentionKernel::sdpa_math ||
+              c.model.attention_sinks || c.model.attention_dropout > 0 || c.model.hidden_dropout > 0;
+     }},
+    {"/recipe/compile_blocks", "torch.compile of adapters with dropout, or in another format than the weights', is",
+     "Set lora.dropout to 0 and lora.adapter_dtype to the weights' format, or this to false.",
+     [](const Config& c) { return !adapters_compile(c.recipe); }},
+    {"/recipe/compile_blocks", "torch.compile of blocks with tensor parallelism, ZeRO-3 or a zero-bubble schedule is",
+     eager,
+     [](const Config& c) {
+       return c.recipe.tensor_parallel > 1 || c.recipe.data_parallel == DataParallel::zero3 ||
+              (c.recipe.pipeline_parallel > 1 && c.recipe.pipeline_schedule == PipelineSchedule::zero_bubble);
+     }},
+    {"/recipe/compile_blocks", "torch.compile of blocks with kernels of a library is",
+     "Set fused_norm, fused_mlp and fused_rope to false, or this.",
+     [](const Config& c) {
+       return c.recipe.framework != Framework::torchtitan &&
+              (c.recipe.fused_norm || c.recipe.fused_mlp || c.recipe.fused_rope);
+     }},
+};
+
+}  // namespace
+
+void report_not_modelled_compiled(const Config& config, Issues& issues) {
+  const Recipe& recipe = config.recipe;
+  if (recipe.compile_blocks)
+    for (const Missing& missing : of_blocks)
+      if (missing.asked(config))
+        issues.push_back(
+            {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
+  if (!recipe.compile_loss && recipe.loss != Loss::compiled) return;
+  const bool known = recipe.loss == Loss::full || recipe.loss == Loss::compiled || recipe.loss == Loss::chunked;
+  if (known && recipe.tensor_parallel == 1 && recipe.framework != Framework::megatron) return;
+  issues.push_back({"not_yet_modelled", recipe.compile_loss ? "/recipe/compile_loss" : "/recipe/loss",
+                    "torch.compile of this loss, of a vocabulary that is divided, or in Megatron is not yet modelled.",
+                    recipe.compile_loss ? eager : "Choose full."});
+}
+
+}  // namespace trainmem
