@@ -61,8 +61,11 @@ void add_workspace(Result& result, const Gpu& gpu) {
   }
 }
 
-/// Elements of LoRA's adapters.
-std::int64_t adapter_parameters(const Recording& tape) {
+/// Elements of LoRA's adapters, counted on one GPU, where none is a shard.
+std::int64_t adapter_parameters(Config config) {
+  config.recipe.data_parallel = DataParallel::ddp;
+  config.recipe.data_parallel_size = 1;
+  const Recording tape = run_training(config, {.steps = 0});
   std::int64_t elements = 0;
   for (const StorageRecord& storage : tape.storages) {
     if (storage.component != Component::weights || storage.role == nullptr) continue;
@@ -125,7 +128,7 @@ Result estimate(const Config& config) {
 
   result.parameters = parameter_count(config.model);
   result.active_parameters = active_parameter_count(config.model);
-  result.trainable_parameters = config.recipe.lora.rank > 0 ? adapter_parameters(tape) : result.parameters;
+  result.trainable_parameters = config.recipe.lora.rank > 0 ? adapter_parameters(config) : result.parameters;
   const Recipe& r = config.recipe;
   result.num_gpus = r.data_parallel_size * r.tensor_parallel * r.pipeline_parallel * r.context_parallel;
   result.global_batch_size = r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;

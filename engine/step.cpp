@@ -48,7 +48,9 @@ class Training {
     run_.frozen = recipe.lora.rank > 0;
     run_.inputs_want_gradient = run_.frozen && recipe.recomputation != Recomputation::none;
     // peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype).
-    const DType adapters = recipe.lora.adapter_dtype == DType::automatic ? DType::float32 : recipe.lora.adapter_dtype;
+    // DeepSpeed casts the whole module: deepspeed/runtime/engine.py, _configure_distributed_model.
+    const DType by_default = zero_ ? formats_.weights : DType::float32;
+    const DType adapters = recipe.lora.adapter_dtype == DType::automatic ? by_default : recipe.lora.adapter_dtype;
     run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout, adapters, recipe.quantization};
     run_.legacy_models = recipe.loss == Loss::legacy;
     run_.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope};
@@ -196,7 +198,9 @@ Formats formats(const Recipe& recipe) {
       result.autocast = DType::float16;
       break;
     case Precision::fsdp_bf16:
-      result.weights = DType::float32;
+      // accelerate upcasts what is trained: FSDP1 leaves frozen weights in 16 bits (accelerator.py: prepare_model),
+      // FSDP2 takes the whole model (utils/fsdp_utils.py: fsdp2_prepare_model).
+      result.weights = recipe.lora.rank > 0 && recipe.fsdp_version == 1 ? DType::bfloat16 : DType::float32;
       result.computation = DType::bfloat16;
       break;
   }

@@ -35,16 +35,25 @@ constexpr Missing all_missing[] = {
        return c.recipe.fused_norm && c.recipe.framework != Framework::megatron &&
               c.recipe.framework != Framework::torchtitan && !transformers::has_fused_norm(c.model);
      }},
+    {"/recipe/fused_mlp", "A fused MLP of this model is", "Set it to false.",
+     [](const Config& c) {
+       return c.recipe.fused_mlp && c.recipe.framework != Framework::megatron && !transformers::has_fused_mlp(c.model);
+     }},
     {"/recipe/fused_rope", "A fused rotary embedding of this model is", "Set it to false.",
      [](const Config& c) {
        return c.recipe.fused_rope && c.recipe.framework != Framework::megatron &&
               !transformers::has_fused_rope(c.model);
      }},
-    {"/recipe/lora/rank", "LoRA under this framework or FSDP is", "Choose framework transformers, and one GPU or ddp.",
+    {"/recipe/lora/rank", "LoRA under this framework is", "Choose framework transformers.",
      [](const Config& c) {
        return c.recipe.lora.rank > 0 &&
-              (c.recipe.framework == Framework::megatron || c.recipe.framework == Framework::torchtitan ||
-               (c.recipe.data_parallel != DataParallel::ddp && c.recipe.data_parallel_size > 1));
+              (c.recipe.framework == Framework::megatron || c.recipe.framework == Framework::torchtitan);
+     }},
+    {"/recipe/quantization", "4-bit weights beside fp32 weights in one flat parameter of FSDP1 are",
+     "Choose precision bf16 or fsdp_bf16, or fsdp_version 2.",
+     [](const Config& c) {
+       return c.recipe.quantization != Quantization::none && c.recipe.data_parallel == DataParallel::fsdp &&
+              c.recipe.fsdp_version == 1 && c.recipe.data_parallel_size > 1 && !is_half(formats(c.recipe).weights);
      }},
     {"/recipe/lora/rank", "LoRA on Falcon is", "Choose a model of another family.",
      [](const Config& c) { return c.recipe.lora.rank > 0 && c.model.model_type == "falcon"; }},

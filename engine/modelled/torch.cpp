@@ -34,8 +34,6 @@ constexpr Missing all_missing[] = {
        return uses_zero(r) && r.recomputation == Recomputation::full && r.recomputation_reentrant &&
               (r.data_parallel != DataParallel::zero3 || r.data_parallel_size == 1);
      }},
-    {"/recipe/lora/rank", "LoRA under ZeRO is", "Choose ddp.",
-     [](const Recipe& r) { return uses_zero(r) && r.lora.rank > 0 && r.data_parallel_size == 1; }},
     {"/recipe/precision", "16-bit weights with fp32 master weights outside Megatron and ZeRO are",
      "Choose bf16, bf16_autocast, fsdp_bf16 with fsdp, or one of zero1, zero2 and zero3.",
      [](const Recipe& r) { return is_mixed(r) && !uses_zero(r); }},
@@ -72,8 +70,8 @@ constexpr Missing all_missing[] = {
      }},
     {"/recipe/fused_norm", "A fused norm with tensor parallelism of DTensors is", "Set it to false.",
      [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan && r.tensor_parallel > 1; }},
-    {"/recipe/fused_mlp", "A fused MLP outside Megatron is", "Set it to false.",
-     [](const Recipe& r) { return r.fused_mlp; }},
+    {"/recipe/fused_mlp", "A fused MLP under torchtitan or tensor parallelism of DTensors is", "Set it to false.",
+     [](const Recipe& r) { return r.fused_mlp && (r.framework == Framework::torchtitan || r.tensor_parallel > 1); }},
     {"/recipe/fused_rope", "A fused rotary embedding under torchtitan or tensor parallelism of DTensors is",
      "Set it to false.",
      [](const Recipe& r) { return r.fused_rope && (r.framework == Framework::torchtitan || r.tensor_parallel > 1); }},

@@ -67,7 +67,7 @@ Tensor Fsdp::make(const Shape& shape, DType dtype, const char* name) {
   register_parameter(parameter.shard);
   parameter.padded = shard.elements() * shards_;
   parameter.gathered = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
-  parameter.gathered->requires_grad = true;
+  parameter.gathered->requires_grad = !run.frozen;
   Group& group = groups_[open_];
   group.elements = group.elements + parameter.padded;
   group.parameters.push_back(parameter);
@@ -80,6 +80,17 @@ void Fsdp::gather(Group& group) {
   const Set<Stream> stream(run.stream, Stream::all_gather);
   const Set<Component> component(run.component, Component::gathered_parameters);
   const DType dtype = group.parameters[0].gathered.dtype();
+  const bool one_format = std::all_of(group.parameters.begin(), group.parameters.end(),
+                                      [&](const Parameter& each) { return each.gathered.dtype() == dtype; });
+  if (!one_format && !formats_.offloaded) {
+    // Shards of several formats are gathered as bytes, without a copy: _get_param_all_gather_inputs.
+    Size bytes = 0;
+    for (const Parameter& parameter : group.parameters)
+      bytes = bytes + parameter.padded * Size(element_bytes(parameter.gathered.dtype()));
+    group.gather = allocate({bytes}, DType::uint8, {&gather_rule});
+    note_kept(group.gather, gather_rule);
+    return;
+  }
   Tensor flat;
   std::vector<Tensor> from_host;
   if (formats_.offloaded) {
@@ -198,37 +209,41 @@ void Fsdp::after_backward(std::size_t index) {
   }
   reshard(group);
   reduce_scatter_input_.reset();
-  const bool any = std::any_of(group.parameters.begin(), group.parameters.end(), [](const Parameter& parameter) {
-    return parameter.gathered->grad.defined() || parameter.accumulated.defined();
-  });
-  if (!any) return;
+  std::vector<Parameter*> reduced;  // frozen weights have no gradient
+  Size elements = 0;
+  for (Parameter& parameter : group.parameters) {
+    if (!parameter.gathered->grad.defined() && !parameter.accumulated.defined()) continue;
+    reduced.push_back(&parameter);
+    elements = elements + parameter.padded;
+  }
+  if (reduced.empty()) return;
   Run& run = active_run();
-  const DType sharded = group.parameters[0].shard.dtype();
+  const DType sharded = reduced.front()->shard.dtype();
   const DType reduction =
-      formats_.reduction == DType::automatic ? group.parameters[0].gathered.dtype() : formats_.reduction;
+      formats_.reduction == DType::automatic ? reduced.front()->gathered.dtype() : formats_.reduction;
   {
     const Set<Component> component(run.component, Component::communication);
-    reduce_scatter_input_ = allocate({group.elements}, reduction, {&reduce_input_rule});
+    reduce_scatter_input_ = allocate({elements}, reduction, {&reduce_input_rule});
     note_kept(reduce_scatter_input_, reduce_input_rule);
   }
   // A loop variable of foreach_reduce holds the last gradient until it returns.
-  const Tensor last = group.parameters.back().gathered->grad;
+  const Tensor last = reduced.back()->gathered->grad;
   for (Parameter& parameter : group.parameters) {
     parameter.gathered->grad.reset();
     parameter.accumulated.reset();
   }
   const Set<Stream> stream(run.stream, Stream::reduce_scatter);
   const Set<Component> component(run.component, Component::gradients);
-  Tensor output = allocate({group.elements / shards_}, reduction, {&reduce_output_rule});
+  Tensor output = allocate({elements / shards_}, reduction, {&reduce_output_rule});
   note_kept(output, reduce_output_rule);
   if (reduction != sharded) {
-    output = allocate({group.elements / shards_}, sharded, {&reduce_output_rule});
+    output = allocate({elements / shards_}, sharded, {&reduce_output_rule});
     note_kept(output, reduce_output_rule);
   }
   if (formats_.offloaded) return;  // copied to host memory
-  for (Parameter& parameter : group.parameters)
-    if (!parameter.shard->grad.defined())
-      parameter.shard->grad = alias(output, parameter.shard.shape(), parameter.shard->strides);
+  for (const Parameter* parameter : reduced)
+    if (!parameter->shard->grad.defined())
+      parameter->shard->grad = alias(output, parameter->shard.shape(), parameter->shard->strides);
 }
 
 void Fsdp::end_backward() {

@@ -45,13 +45,26 @@ int Fsdp1::open_group(ModulePart part) {
 }
 
 Tensor Fsdp1::make(const Shape& shape, DType dtype, const char* /*name*/) {
-  stored_ = dtype;
+  const Run& run = active_run();
+  const bool adapter = run.fine_tuning.rank > 0 && !run.frozen;
+  Group& group = groups_[adapter ? adapters_beside(open_) : open_];
+  group.stored = dtype;
+  group.frozen = run.frozen;
   Tensor weight = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
-  weight->requires_grad = true;
-  Group& group = groups_[open_];
+  weight->requires_grad = !run.frozen;
   group.elements = group.elements + shape.elements();
   group.weights.push_back(weight);
   return weight;
+}
+
+std::size_t Fsdp1::adapters_beside(std::size_t index) {
+  if (groups_[index].adapters < 0) {
+    Group group;
+    group.layer = groups_[index].layer;
+    groups_[index].adapters = static_cast<int>(groups_.size());
+    groups_.push_back(std::move(group));
+  }
+  return static_cast<std::size_t>(groups_[index].adapters);
 }
 
 void Fsdp1::close_groups() {
@@ -62,7 +75,7 @@ void Fsdp1::close_groups() {
     const Layer layer(group.layer);
     stretches.enter(group.layer);
     group.padded = round_up(group.elements, shards_);
-    group.shard = allocate({group.padded / shards_}, stored_, {&shard_rule, "flat parameter shard"});
+    group.shard = allocate({group.padded / shards_}, group.stored, {&shard_rule, "flat parameter shard"});
     note_kept(group.shard, shard_rule);
     register_parts(group);
   }
@@ -89,7 +102,7 @@ void Fsdp1::gather(Group& group) {
   const DType dtype = group.weights[0].dtype();
   const Set<Component> component(run.component, Component::gathered_parameters);
   Tensor cast;
-  if (dtype != stored_) {
+  if (dtype != group.stored) {
     const Set<Stream> stream(run.stream, Stream::all_gather_copy_in);
     cast = allocate({group.padded / shards_}, dtype, {&cast_rule});
   }
@@ -98,9 +111,13 @@ void Fsdp1::gather(Group& group) {
   note_kept(group.flat, flat_rule);
 }
 
+void Fsdp1::gather_all(std::size_t index) {
+  gather(groups_[index]);
+  if (groups_[index].adapters >= 0) gather(groups_[static_cast<std::size_t>(groups_[index].adapters)]);
+}
+
 Tensor Fsdp1::before_forward(int index, Tensor input) {
   if (active_run().recomputing) return input;
-  Group& group = groups_[static_cast<std::size_t>(index)];
   if (index == 0) {  // a new forward: the gradients of the last step go
     LayerStretches stretches;
     for (Group& each : groups_) {
@@ -108,7 +125,7 @@ Tensor Fsdp1::before_forward(int index, Tensor input) {
       if (!each.has_gradient()) each.held_gradient.reset();
     }
   }
-  gather(group);
+  gather_all(static_cast<std::size_t>(index));
   const Ref<Node> node = begin_node(hook_rule, {&input});
   if (!node) return input;
   Tensor result = alias(input, input.shape(), input->strides);
@@ -125,6 +142,11 @@ Tensor Fsdp1::after_forward(int index, Tensor output) {
   const auto at = static_cast<std::size_t>(index);
   if (!groups_[at].root) groups_[at].flat.reset();
   groups_[at].reduced = false;
+  if (groups_[at].adapters >= 0) {
+    Group& adapters = groups_[static_cast<std::size_t>(groups_[at].adapters)];
+    adapters.flat.reset();
+    adapters.reduced = false;
+  }
   forward_order_.push_back(at);
   add_output(index, output);
   return output;
@@ -135,15 +157,21 @@ void Fsdp1::add_output(int index, const Tensor& output) {
 }
 
 void Fsdp1::before_backward(std::size_t index) {
-  gather(groups_[index]);
+  gather_all(index);
   const auto found = std::find(forward_order_.begin(), forward_order_.end(), index);
-  if (found != forward_order_.begin() && found != forward_order_.end()) gather(groups_[*(found - 1)]);
+  if (found != forward_order_.begin() && found != forward_order_.end()) gather_all(*(found - 1));
 }
 
 void Fsdp1::after_backward(std::size_t index) {
   Group& group = groups_[index];
   if (group.reduced) return;
+  if (group.adapters >= 0) reduce(groups_[static_cast<std::size_t>(group.adapters)]);
+  reduce(group);
+}
+
+void Fsdp1::reduce(Group& group) {
   group.reduced = true;
+  if (group.frozen) return group.flat.reset();  // _runtime_utils.py: _post_backward_reshard_only_hook
   Run& run = active_run();
   const DType computed = group.weights[0].dtype();
   const Set<Component> component(run.component, Component::communication);
@@ -165,7 +193,7 @@ void Fsdp1::after_backward(std::size_t index) {
   Tensor padded;
   if (group.padded != group.elements) padded = allocate({group.padded}, computed, {&flat_gradient_rule});
   Tensor reduced = allocate({group.padded / shards_}, computed, {&reduced_rule});
-  if (computed != stored_) reduced = allocate({group.padded / shards_}, stored_, {&reduced_rule});
+  if (computed != group.stored) reduced = allocate({group.padded / shards_}, group.stored, {&reduced_rule});
   if (group.has_gradient()) return;
   set_component(reduced, Component::gradients);
   note_kept(reduced, gradient_rule);

@@ -3,7 +3,8 @@
 // Forward: the shard is cast to the computing format, gathered into the whole flat parameter and freed after the
 // group's forward (the root's stays). Backward: gathered again, the next group's gather is started early; the
 // gradients of the group's parameters are laid into one flat gradient, reduce-scattered and cast to the shard's
-// format. Gradients set to none stay allocated until the next forward.
+// format. Gradients set to none stay allocated until the next forward. Of frozen weights nothing is reduced. Adapters are
+// wrapped apart from them (peft utils/other.py: fsdp_auto_wrap_policy); here those of one block are gathered together.
 // Source: pytorch torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
 #pragma once
 
@@ -40,6 +41,9 @@ class Fsdp1 : public ModuleWrapper {
     Tensor held_gradient;         ///< of the shard, until the next forward
     Size elements;
     Size padded;
+    DType stored = DType::float32;
+    int adapters = -1;  ///< group of the adapters beside these weights; -1: none
+    bool frozen = false;
     bool root = false;
     bool reduced = false;  ///< in this backward
     std::int32_t layer = -1;
@@ -48,14 +52,16 @@ class Fsdp1 : public ModuleWrapper {
   };
 
   Tensor make(const Shape& shape, DType dtype, const char* name);
+  std::size_t adapters_beside(std::size_t group);
   void register_parts(Group& group);
   void gather(Group& group);
+  void gather_all(std::size_t group);
+  void reduce(Group& group);
   void before_backward(std::size_t group);
   void after_backward(std::size_t group);
 
   Size shards_;
   ShardedFormats formats_;
-  DType stored_ = DType::float32;
   std::size_t open_ = 0;
   bool reduces_ = true;
   std::vector<Group> groups_;

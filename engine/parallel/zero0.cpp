@@ -24,7 +24,8 @@ constexpr Rule cast_rule{"fp32 gradients", "casts of all gradients, and the same
 
 void Zero0::wrap() {
   const Place place("data parallelism", Component::weights);
-  weights_ = active_run().parameters;
+  for (const Tensor& parameter : active_run().parameters)
+    if (parameter.requires_grad()) weights_.push_back(parameter);
   dtype_ = weights_[0].dtype();
   Size elements = 0;
   for (const Tensor& weight : weights_) elements = elements + weight.elements();

@@ -49,6 +49,7 @@ void Zero12::wrap() {
   const Place place("data parallelism", Component::weights);
   std::int64_t elements = 0;
   for (const Tensor& parameter : active_run().parameters) {
+    if (!parameter.requires_grad()) continue;  // frozen: every GPU has it whole
     const std::int64_t begin = elements;
     elements += parameter.elements().value();
     weights_.push_back({parameter, begin, elements});

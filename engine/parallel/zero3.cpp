@@ -56,7 +56,8 @@ Zero3::~Zero3() {
 Tensor Zero3::make(const Shape& shape, DType dtype, const char* name) {
   Weight weight;
   weight.tensor = declare(shape, dtype);
-  weight.tensor->requires_grad = true;
+  weight.frozen = active_run().frozen;
+  weight.tensor->requires_grad = !weight.frozen;
   register_parameter(weight.tensor);
   weight.layer = active_run().layer;
   weight.elements = shape.elements().value();
@@ -75,11 +76,13 @@ void Zero3::wrap() {
   std::int64_t elements = 0;
   std::vector<std::int64_t> groups{0};
   for (const Weight& weight : weights_) {
+    if (weight.frozen) continue;
     if (groups.back() >= sub_group_size) groups.push_back(0);
     groups.back() += weight.part;
     elements += weight.part;
   }
-  parts_.clear();  // laid end to end outside the GPU
+  for (std::size_t i = 0; i < weights_.size(); ++i)  // laid end to end outside the GPU; frozen ones stay where they are
+    if (!weights_[i].frozen || recipe_.offload_parameters) parts_[i].reset();
   if (!recipe_.offload_parameters) {
     flat_ = allocate({elements}, dtype_, {&part_rule});
     note_kept(flat_, part_rule);
@@ -115,28 +118,25 @@ void Zero3::wrap() {
   note_kept(gradients_, gradients_rule);
 }
 
-Zero3::Module Zero3::weights_of(const Node& node) const {
-  Module module;
-  for (std::size_t i = 0; i < node.next.size(); ++i) {
-    const Node* next = node.next[i].node.get();
-    if (next != nullptr && next->leaf.defined() && next->leaf->parameter >= 0)
-      module.push_back(static_cast<std::size_t>(next->leaf->parameter));
-  }
-  return module;
-}
-
-void Zero3::before_operation(Node& node) {
-  const Module module = weights_of(node);
-  if (module.empty()) return;
-  use(module);
-  node.before = [this, module] {
+void Zero3::before_operation(std::initializer_list<const Tensor*> arguments, Node* node) {
+  running_.clear();
+  for (const Tensor* argument : arguments)
+    if (argument != nullptr && argument->defined() && (*argument)->parameter >= 0)
+      running_.push_back(static_cast<std::size_t>((*argument)->parameter));
+  if (running_.empty()) return;
+  use(running_);
+  if (node == nullptr) return;
+  node->before = [this, module = running_] {
     end_backward_of_module();
     use(module);
     in_backward_ = module;
   };
 }
 
-void Zero3::after_operation(Node& node) { release(weights_of(node)); }
+void Zero3::after_operation() {
+  release(running_);
+  running_.clear();
+}
 
 void Zero3::use(const Module& module) {
   const Set<Stream> stream(active_run().stream, Stream::all_gather);
@@ -297,7 +297,8 @@ void Zero3::step() {
   }
   {
     std::vector<Tensor> norms;
-    for (const Weight& weight : weights_) norms.push_back(zero_norm(weight.part));
+    for (const Weight& weight : weights_)
+      if (!weight.frozen) norms.push_back(zero_norm(weight.part));
   }
   const Set<Component> component(active_run().component, Component::gradients);
   for (const auto& [elements, master] : groups_) {

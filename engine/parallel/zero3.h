@@ -26,8 +26,8 @@ class Zero3 : public Zero, public OperationHooks {
   void begin_backward(bool last) override { last_backward_ = last; }
   void end_backward(bool last) override;
   void step() override;
-  void before_operation(Node& node) override;
-  void after_operation(Node& node) override;
+  void before_operation(std::initializer_list<const Tensor*> arguments, Node* node) override;
+  void after_operation() override;
 
  private:
   using Module = std::vector<std::size_t>;  ///< its weights
@@ -42,6 +42,7 @@ class Zero3 : public Zero, public OperationHooks {
     std::int64_t elements = 0;
     std::int64_t part = 0;  ///< elements of one GPU's part
     bool persistent = false;
+    bool frozen = false;  ///< has no gradient and no master copy
     bool available = false;
     std::shared_ptr<Gather> gather;
     std::int64_t fetched_for = -1;  ///< last use that it has been gathered for
@@ -52,7 +53,6 @@ class Zero3 : public Zero, public OperationHooks {
   };
 
   Tensor make(const Shape& shape, DType dtype, const char* name);
-  Module weights_of(const Node& node) const;
   void use(const Module& module);
   void gather(const Module& module);
   void wait(std::size_t index);
@@ -67,7 +67,7 @@ class Zero3 : public Zero, public OperationHooks {
   const Recipe& recipe_;
   DType dtype_ = DType::bfloat16;
   std::vector<Weight> weights_;
-  std::vector<Tensor> parts_;  ///< before they are laid end to end
+  std::vector<Tensor> parts_;  ///< before those that are trained are laid end to end
   Tensor flat_;
   std::vector<std::pair<std::int64_t, std::unique_ptr<MasterWeights>>> groups_;  ///< with their elements
   Tensor bucket_;
@@ -81,6 +81,7 @@ class Zero3 : public Zero, public OperationHooks {
   std::size_t next_ = 0;    ///< first of them that has not been gathered
   std::int64_t at_ = 0;     ///< modules begun
   std::int64_t live_ = 0;   ///< elements gathered
+  Module running_;          ///< weights of the operation that runs
   Module in_backward_;      ///< weights of the module whose backward runs
 };
 

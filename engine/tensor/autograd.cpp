@@ -208,10 +208,12 @@ Ref<Node> begin_node(const Rule& rule, std::initializer_list<const Tensor*> argu
   if (!run.grad_enabled || run.stopped) return {};
   bool wanted = false;
   for (const Tensor* argument : arguments) wanted = wanted || (argument != nullptr && argument->requires_grad());
-  if (!wanted) return {};
-  Ref<Node> node = new_node(rule);
-  for (const Tensor* argument : arguments) node->next.push_back(argument == nullptr ? Edge{} : edge_to(*argument));
-  if (run.operation_hooks != nullptr) run.operation_hooks->before_operation(*node);
+  Ref<Node> node;
+  if (wanted) {
+    node = new_node(rule);
+    for (const Tensor* argument : arguments) node->next.push_back(argument == nullptr ? Edge{} : edge_to(*argument));
+  }
+  if (run.operation_hooks != nullptr) run.operation_hooks->before_operation(arguments, node.get());
   return node;
 }
 
@@ -239,14 +241,18 @@ void keep(const Ref<Node>& node, const Tensor& tensor) {
 }
 
 void finish_node(const Ref<Node>& node, const Tensor& result) {
-  if (!node) return;
+  OperationHooks* hooks = active_run().operation_hooks;
+  if (!node) {
+    if (hooks != nullptr) hooks->after_operation();
+    return;
+  }
   TensorBody* body = result.get();
   body->output_number = static_cast<std::int32_t>(node->results.size());
   node->results.push_back({result.shape(), result.dtype()});
   body->grad_fn = node;
   body->leaf = false;
   body->requires_grad = true;
-  if (OperationHooks* hooks = active_run().operation_hooks) hooks->after_operation(*node);
+  if (hooks != nullptr) hooks->after_operation();
 }
 
 Tensor require_gradient(Tensor tensor) {

@@ -73,6 +73,7 @@ Tensor baddbmm(Tensor input, Tensor a, Tensor b, const char* role = nullptr);
 // Frozen weights in 4 bits.
 struct QuantizedWeight {
   std::vector<Tensor> tensors;  ///< packed weights and their scales
+  Tensor packed;                ///< the packed weights, if they are a parameter that is sharded
   Size out;
   Size in;
   bool defined() const { return !tensors.empty(); }

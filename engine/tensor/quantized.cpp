@@ -27,7 +27,13 @@ QuantizedWeight make_quantized_weight(Size out, Size in, bool double_quantizatio
     weight.tensors.push_back(std::move(tensor));
   };
   const Size blocks = ceil_divide(out * in, 64);
-  hold(allocate({ceil_divide(out * in, 2), 1}, DType::uint8, {&packed_rule, name}), packed_rule);
+  if (run.parameter_maker) {
+    // To be sharded beside 16-bit weights the packed ones are stored as 16-bit numbers (bnb_4bit_quant_storage); the
+    // scales are not sharded.
+    weight.packed = make_parameter({ceil_divide(out * in, 4), 1}, DType::bfloat16, name);
+  } else {
+    hold(allocate({ceil_divide(out * in, 2), 1}, DType::uint8, {&packed_rule, name}), packed_rule);
+  }
   if (double_quantization) {
     hold(allocate({blocks}, DType::uint8, {&scale_rule}), scale_rule);
     hold(allocate({ceil_divide(blocks, 256)}, DType::float32, {&scale_rule, "scales of scales"}), scale_rule);
@@ -43,7 +49,7 @@ QuantizedWeight make_quantized_weight(Size out, Size in, bool double_quantizatio
 Tensor quantized_linear(Tensor argument, const QuantizedWeight& weight, DType computation, const char* role) {
   const DType given = argument.dtype();
   const Tensor x = to(std::move(argument), computation);
-  const Ref<Node> node = begin_node(product_rule, {&x});
+  const Ref<Node> node = begin_node(product_rule, {&x, &weight.packed});
   const Shape whole{weight.out, weight.in};
   Shape shape = x.shape();
   shape[-1] = weight.out;

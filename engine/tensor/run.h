@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,12 +21,13 @@ class SavedTensorHooks;
 struct SelectiveResults;
 class Node;
 
-/// Told about operations that autograd records: before they allocate anything, and when their results are there.
+/// Told about operations: before they allocate anything, and when their results are there.
 class OperationHooks {
  public:
   virtual ~OperationHooks() = default;
-  virtual void before_operation(Node& node) = 0;
-  virtual void after_operation(Node& node) = 0;
+  /// `node`: of the operation; null: nothing wants a gradient.
+  virtual void before_operation(std::initializer_list<const Tensor*> arguments, Node* node) = 0;
+  virtual void after_operation() = 0;
 };
 
 struct Autocast {

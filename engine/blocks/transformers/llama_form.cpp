@@ -177,6 +177,11 @@ bool has_fused_norm(const Model& model) {
   return form->norm == NormLayer::Form::llama || form->norm == NormLayer::Form::gemma;
 }
 
+bool has_fused_mlp(const Model& model) {
+  const LlamaForm* form = llama_form(model);
+  return form != nullptr && model.gated_mlp && !form->fused_linears && model.experts.num_experts == 0;
+}
+
 bool has_fused_rope(const Model& model) {
   const LlamaForm* form = llama_form(model);
   return form != nullptr && form->turning == LlamaForm::Turning::whole && model.latent_attention.kv_lora_rank == 0;

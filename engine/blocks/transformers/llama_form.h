@@ -34,6 +34,8 @@ struct LlamaForm {
 /// Kernel libraries have one kernel for the RMSNorm of this model, and one that turns query and key in place.
 bool has_fused_norm(const Model& model);
 bool has_fused_rope(const Model& model);
+/// Liger-Kernel has one kernel for the gated product of this model's MLP.
+bool has_fused_mlp(const Model& model);
 
 const LlamaForm* llama_form(const Model& model);
 
