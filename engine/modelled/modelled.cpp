@@ -49,6 +49,14 @@ constexpr Missing all_missing[] = {
        return c.recipe.lora.rank > 0 &&
               (c.recipe.framework == Framework::megatron || c.recipe.framework == Framework::torchtitan);
      }},
+    {"/recipe/fsdp_wrap_embeddings", "A loss that takes the head's weight, or chunks, with a head of its own group is",
+     "Set it to false: embedding and head belong to the root then.",
+     [](const Config& c) {
+       return (c.recipe.loss == Loss::fused_linear || c.recipe.loss == Loss::chunked) &&
+              c.recipe.fsdp_wrap_embeddings && !c.model.tie_word_embeddings &&
+              c.recipe.data_parallel == DataParallel::fsdp &&
+              c.recipe.data_parallel_size * c.recipe.context_parallel > 1;
+     }},
     {"/recipe/quantization", "4-bit weights beside fp32 weights in one flat parameter of FSDP1 are",
      "Choose precision bf16 or fsdp_bf16, or fsdp_version 2.",
      [](const Config& c) {

@@ -63,10 +63,13 @@ constexpr Missing all_missing[] = {
        return r.framework == Framework::torchtitan && r.loss != Loss::full && r.loss != Loss::compiled &&
               r.loss != Loss::vocabulary_parallel;
      }},
-    {"/recipe/loss", "This loss with sharded weights or tensor parallelism is", "Choose full or fused.",
+    {"/recipe/loss", "This loss with tensor parallelism is", "Choose full or fused.",
      [](const Recipe& r) {
-       const bool sharded = r.data_parallel != DataParallel::ddp && r.data_parallel_size * r.context_parallel > 1;
-       return (r.loss == Loss::fused_linear || r.loss == Loss::chunked) && (sharded || r.tensor_parallel > 1);
+       return (r.loss == Loss::fused_linear || r.loss == Loss::chunked) && r.tensor_parallel > 1;
+     }},
+    {"/recipe/loss", "A loss fused with the head under ZeRO-3 is", "Choose full or fused.",
+     [](const Recipe& r) {
+       return r.loss == Loss::fused_linear && r.data_parallel == DataParallel::zero3 && uses_zero(r);
      }},
     {"/recipe/fused_norm", "A fused norm with tensor parallelism of DTensors is", "Set it to false.",
      [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan && r.tensor_parallel > 1; }},

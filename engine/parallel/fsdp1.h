@@ -3,9 +3,9 @@
 // Forward: the shard is cast to the computing format, gathered into the whole flat parameter and freed after the
 // group's forward (the root's stays). Backward: gathered again, the next group's gather is started early; the
 // gradients of the group's parameters are laid into one flat gradient, reduce-scattered and cast to the shard's
-// format. Gradients set to none stay allocated until the next forward. Of frozen weights nothing is reduced. Adapters are
-// wrapped apart from them (peft utils/other.py: fsdp_auto_wrap_policy); here those of one block are gathered together.
-// Source: pytorch torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
+// format. Gradients set to none stay allocated until the next forward. Of frozen weights nothing is reduced. Adapters
+// are wrapped apart from them (peft utils/other.py: fsdp_auto_wrap_policy); here those of one block are gathered
+// together. Source: pytorch torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
 #pragma once
 
 #include <vector>

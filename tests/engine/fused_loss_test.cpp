@@ -60,3 +60,27 @@ TEST_CASE("fused linear cross entropy of a frozen head makes no gradient for its
   // ceil(4096 / 512) = 8 chunks of 128 rows.
   CHECK(peak == inputs + 1024 * 512 * 2 + 1024 * 4 + Bytes{128} * 4096 * 2);
 }
+
+// swiglu.py keeps gate and up and writes their gradients over them; torch keeps gate, silu(gate), up and the product
+// that the next layer keeps anyway, and makes three tensors in backward.
+TEST_CASE("Liger's gated product keeps gate and up alone, and its backward allocates nothing") {
+  constexpr Bytes tokens = 2048;
+  constexpr Bytes width = 2816;
+  Recording tape;
+  {
+    Run run(tape);
+    const ActivateRun active(run);
+    run.begin_phase(0, Phase::forward, "forward");
+    const Tensor gate = make_parameter({tokens, width}, DType::bfloat16, "gate");
+    const Tensor up = make_parameter({tokens, width}, DType::bfloat16, "up");
+    Tensor product = in_place_gated_product(multiply_number(gate), multiply_number(up));
+    run.begin_phase(0, Phase::backward, "backward");
+    const Tensor gradient = allocate_nothing(product.shape(), product.dtype());
+    run_backward(product, gradient);
+    run.closed = true;
+  }
+  const std::vector<FoldedPhase> phases = fold(tape);
+  const Bytes one = tokens * width * 2;
+  CHECK(phases[0].end.total == 5 * one);
+  CHECK(phases[1].peak.total <= 7 * one);  // the products' own gradients are made while their arguments' memory goes
+}

@@ -234,7 +234,9 @@ Tensor CausalModel::forward(const Tensor& ids) {
     for (Size begin = 0; begin < sequence; begin = begin + part) {
       const Size end = begin + part < sequence ? begin + part : sequence;
       chunks_.push_back(architecture_->head(slice(hidden_, 1, begin, end)));
+      if (wrapper_ != nullptr && end < sequence) wrapper_->add_output(head_group_, chunks_.back());
     }
+    if (wrapper_ != nullptr) chunks_.back() = wrapper_->after_forward(head_group_, chunks_.back());
     return {};
   }
   Tensor logits = architecture_->head(hidden_);
@@ -276,6 +278,7 @@ Tensor CausalModel::loss(const Tensor& logits, const Tensor& labels) {
     case Loss::fused_linear: {
       const Shape rows{hidden_.elements() / hidden_.size(-1), hidden_.size(-1)};
       result = fused_linear_cross_entropy(reshape(hidden_, rows), architecture_->head_weight());
+      if (wrapper_ != nullptr) result = wrapper_->after_forward(head_group_, std::move(result));
       break;
     }
     case Loss::chunked: result = chunked_loss(); break;

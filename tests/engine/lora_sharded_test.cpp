@@ -1,0 +1,124 @@
+// LoRA over several GPUs: frozen weights are gathered and not reduced, adapters have gradients and states.
+#include <algorithm>
+
+#include "engine/estimate.h"
+#include "engine/step.h"
+#include "engine/tape_fold.h"
+#include "tests/catch.h"
+#include "tests/small_models.h"
+
+using namespace trainmem;
+
+namespace {
+
+constexpr std::int64_t h = 1024;
+constexpr std::int64_t i = 2816;
+constexpr std::int64_t layers = 8;
+constexpr std::int64_t rank = 16;
+/// Adapters of query and value: A is (rank, h), B is (h, rank).
+constexpr std::int64_t adapters = layers * 2 * 2 * rank * h;
+constexpr std::int64_t linears = layers * (4 * h * h + 3 * h * i);
+constexpr std::int64_t others = layers * 2 * h + 2 * 32000 * h + h;
+constexpr std::int64_t base = linears + others;
+
+Config llama(DataParallel data_parallel, Precision precision) {
+  Config config;
+  config.gpu.name = "A100 SXM4 80GB";
+  config.model = small_llama(layers);
+  Recipe& recipe = config.recipe;
+  recipe.precision = precision;
+  recipe.sequence_length = 512;
+  recipe.data_parallel = data_parallel;
+  recipe.data_parallel_size = 4;
+  recipe.optimizer_implementation = OptimizerImplementation::fused;
+  recipe.lora.rank = rank;
+  recipe.lora.targets = "q,v";
+  return config;
+}
+
+Bytes at_end(const Config& config, Component component) {
+  return fold(run_training(config, {.steps = 2, .fold = true}))
+      .back()
+      .end.components[static_cast<std::size_t>(component)];
+}
+
+constexpr Bytes rotary = 2 * 32 * 4;            // inverse frequencies, twice
+constexpr Bytes counters = layers * 2 * 2 * 4;  // fused AdamW's step counters
+
+}  // namespace
+
+TEST_CASE("LoRA under FSDP2: shards of the base in 16 bits, of the adapters in fp32, states of the adapters alone") {
+  const Config config = llama(DataParallel::fsdp, Precision::bf16);
+  CHECK(at_end(config, Component::weights) == 2 * base / 4 + 4 * adapters / 4 + rotary);
+  CHECK(at_end(config, Component::optimizer_states) == 2 * 4 * adapters / 4 + counters);
+  CHECK(at_end(config, Component::gradients) == 0);
+  CHECK(estimate(config).trainable_parameters == adapters);
+}
+
+// accelerate upcasts what is trained and leaves the frozen weights in 16 bits.
+TEST_CASE("LoRA under FSDP1: shards of the base in 16 bits, of the adapters in fp32, gradients of the adapters alone") {
+  Config config = llama(DataParallel::fsdp, GENERATE(Precision::bf16, Precision::fsdp_bf16));
+  config.recipe.fsdp_version = 1;
+  config.recipe.fsdp_wrap_embeddings = false;
+  CHECK(at_end(config, Component::weights) == 2 * base / 4 + 4 * adapters / 4 + rotary);
+  CHECK(at_end(config, Component::gradients) == 4 * adapters / 4);  // they stay until the next forward
+  CHECK(at_end(config, Component::optimizer_states) >= 2 * 4 * adapters / 4);
+  CHECK(at_end(config, Component::optimizer_states) <= 2 * 4 * adapters / 4 + counters);
+}
+
+TEST_CASE("LoRA under ZeRO: every GPU has the base whole, and its part of the adapters' master weights and states") {
+  const Config config = llama(GENERATE(DataParallel::zero1, DataParallel::zero2), Precision::bf16_mixed);
+  CHECK(at_end(config, Component::weights) == 2 * (base + adapters) + rotary);
+  CHECK(at_end(config, Component::master_weights) == 4 * adapters / 4);
+  CHECK(at_end(config, Component::optimizer_states) >= 2 * 4 * adapters / 4);
+  CHECK(at_end(config, Component::optimizer_states) <= 2 * 4 * adapters / 4 + 8);
+}
+
+TEST_CASE("LoRA under ZeRO-3: parts of the base, and parts of the adapters with master weights and states") {
+  const Config config = llama(DataParallel::zero3, Precision::bf16_mixed);
+  CHECK(at_end(config, Component::weights) == 2 * (base + adapters) / 4 + rotary);
+  CHECK(at_end(config, Component::master_weights) == 4 * adapters / 4);
+  // Adapters and norms are smaller than stage3_param_persistence_threshold: they stay whole.
+  CHECK(at_end(config, Component::gathered_parameters) == 2 * (adapters + layers * 2 * h + h));
+}
+
+// bitsandbytes: half a byte a weight and, doubly quantised, a byte for 64 weights, 4 bytes for 64 * 256, and constants.
+TEST_CASE("QLoRA under FSDP: packed weights are shards, their scales are not") {
+  Config config = llama(DataParallel::fsdp, Precision::bf16);
+  config.recipe.fsdp_version = GENERATE(1, 2);
+  config.recipe.fsdp_wrap_embeddings = false;
+  config.recipe.quantization = Quantization::nf4_double;
+  const Bytes constants = layers * 7 * (256 + 1 + 16) * 4;
+  const Bytes scales = linears / 64 + linears / 64 / 256 * 4 + constants;
+  CHECK(at_end(config, Component::weights) == linears / 2 / 4 + scales + 2 * others / 4 + 4 * adapters / 4 + rotary);
+}
+
+TEST_CASE("LoRA over several GPUs: the folded tape has the peaks of the recorded one") {
+  Config config = llama(DataParallel::fsdp, GENERATE(Precision::bf16, Precision::fsdp_bf16));
+  config.recipe.fsdp_version = GENERATE(1, 2);
+  config.recipe.recomputation = GENERATE(Recomputation::none, Recomputation::full);
+  Bytes peaks[2] = {};
+  for (const int folded : {0, 1})
+    for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded == 1})))
+      peaks[folded] = std::max(peaks[folded], phase.peak.total);
+  CHECK(peaks[0] == peaks[1]);
+}
+
+// Nothing is as large as the logits: without them the peak falls by at least fp32 log-probabilities and gradient.
+TEST_CASE("a loss fused with the head under FSDP: the head's gradient is reduced, no logits are there") {
+  Config config = llama(DataParallel::fsdp, Precision::fsdp_bf16);
+  config.recipe.fsdp_version = GENERATE(1, 2);
+  config.recipe.fsdp_wrap_embeddings = false;
+  config.recipe.lora.rank = GENERATE(0, 16);
+  config.recipe.sequence_length = 2048;
+  const auto highest = [&] {
+    Bytes most = 0;
+    for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = true})))
+      if (phase.phase != Phase::optimizer_step) most = std::max(most, phase.peak.total);
+    return most;
+  };
+  const Bytes full = highest();
+  config.recipe.loss = Loss::fused_linear;
+  CHECK(full - highest() > Bytes{8} * 2048 * 32000 / 2);
+  if (config.recipe.lora.rank == 0) CHECK(at_end(config, Component::weights) == 4 * base / 4 + rotary);
+}
