@@ -112,7 +112,10 @@ class Training {
     const Size shards = group * Size(recipe.context_parallel);
     if (recipe.data_parallel != DataParallel::fsdp || shards == 1) return nullptr;
     const ShardedFormats formats{formats_.computation, recipe.gradient_reduce_dtype, recipe.offload_parameters};
-    if (recipe.fsdp_version == 1) return std::make_unique<Fsdp1>(shards, formats);
+    if (recipe.fsdp_version == 1) {
+      const bool reentrant = recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant;
+      return std::make_unique<Fsdp1>(shards, formats, reentrant);
+    }
     // torchtitan models/llama3/infra/parallelize.py, apply_fsdp: with a pipeline weights stay gathered.
     const bool stays = recipe.pipeline_parallel > 1 && recipe.reshard_after_forward == Reshard::automatic;
     return std::make_unique<Fsdp>(shards, formats, stays ? Reshard::never : recipe.reshard_after_forward,
@@ -185,8 +188,7 @@ Formats formats(const Recipe& recipe) {
   switch (recipe.precision) {
     case Precision::fp32: result.weights = DType::float32; break;
     case Precision::bf16:
-    case Precision::bf16_mixed:
-    case Precision::fp8: result.weights = DType::bfloat16; break;
+    case Precision::bf16_mixed: result.weights = DType::bfloat16; break;
     case Precision::fp16:
     case Precision::fp16_mixed: result.weights = DType::float16; break;
     case Precision::bf16_autocast:
@@ -203,6 +205,12 @@ Formats formats(const Recipe& recipe) {
       result.weights = recipe.lora.rank > 0 && recipe.fsdp_version == 1 ? DType::bfloat16 : DType::float32;
       result.computation = DType::bfloat16;
       break;
+    case Precision::fp8: break;
+  }
+  // FSDP's mixed precision, and products in fp8 (tensor/float8.h).
+  if (recipe.precision == Precision::fp8) {
+    result.weights = DType::float32;
+    result.computation = DType::bfloat16;
   }
   if (recipe.weights_dtype != DType::automatic) result.weights = recipe.weights_dtype;
   if (result.computation == DType::automatic) result.computation = result.weights;
@@ -216,7 +224,8 @@ std::unique_ptr<transformers::Architecture> make_architecture(const Model& whole
   const DType weights = formats(recipe).weights;
   const Model model = recipe.tensor_parallel > 1 ? tensor_parallel_share(whole, recipe.tensor_parallel) : whole;
   if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);
-  return torchtitan::describes(model) ? torchtitan::make_llama(model, weights, recipe.fused_norm) : nullptr;
+  if (!torchtitan::describes(model)) return nullptr;
+  return torchtitan::make_llama(model, weights, recipe.fused_norm, recipe.precision == Precision::fp8);
 }
 
 Recording run_training(const Config& config, const StepOptions& options) {

@@ -97,8 +97,16 @@ constexpr Missing all_missing[] = {
        return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
               c.recipe.context_parallel_method == ContextParallelMethod::all_to_all;
      }},
-    {"/recipe/precision", "fp8 is", "Choose a bf16 or fp16 precision.",
-     [](const Config& c) { return c.recipe.precision == Precision::fp8; }},
+    {"/recipe/precision", "fp8 outside compiled and recomputed blocks of torchtitan's dense Llama under FSDP2 is",
+     "Choose a bf16 or fp16 precision, or framework torchtitan, compile_blocks and recomputation.",
+     [](const Config& c) {
+       const bool recomputed = c.recipe.recomputation == Recomputation::full ||
+                               c.recipe.recomputation == Recomputation::selective_operations;
+       const bool sharded = c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version == 2 &&
+                            c.recipe.data_parallel_size * c.recipe.context_parallel > 1;
+       return c.recipe.precision == Precision::fp8 &&
+              (c.recipe.framework != Framework::torchtitan || !c.recipe.compile_blocks || !recomputed || !sharded);
+     }},
     {"/recipe/offload_optimizer", "Offload of the optimizer alone outside Megatron and DeepSpeed's ZeRO is",
      "Set data_parallel to zero1, zero2 or zero3, or offload_parameters with fsdp.",
      [](const Config& c) {
@@ -178,12 +186,19 @@ constexpr Missing all_missing[] = {
      [](const Config& c) {
        return c.recipe.recomputation == Recomputation::every_k && c.recipe.framework == Framework::megatron;
      }},
-    {"/recipe/recomputation_reentrant", "Re-entrant recomputation of sharded layers is", "Set it to false.",
+    {"/recipe/recomputation_reentrant", "Re-entrant recomputation under FSDP2 or ZeRO-3 is", "Set it to false.",
      [](const Config& c) {
-       const bool sharded =
-           c.recipe.data_parallel == DataParallel::fsdp || c.recipe.data_parallel == DataParallel::zero3;
+       const bool sharded = (c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version == 2) ||
+                            c.recipe.data_parallel == DataParallel::zero3;
        return c.recipe.recomputation != Recomputation::none && c.recipe.recomputation_reentrant && sharded &&
               c.recipe.data_parallel_size * c.recipe.context_parallel > 1 && c.recipe.framework != Framework::megatron;
+     }},
+    {"/recipe/recomputation_reentrant", "Re-entrant recomputation of some layers under FSDP1 is",
+     "Set recomputation to full, or this to false.",
+     [](const Config& c) {
+       return c.recipe.recomputation_reentrant && c.recipe.recomputation != Recomputation::none &&
+              c.recipe.recomputation != Recomputation::full && c.recipe.data_parallel == DataParallel::fsdp &&
+              c.recipe.fsdp_version == 1 && c.recipe.framework != Framework::megatron;
      }},
     {"/recipe/recomputation", "Recomputation by Megatron's modules under another framework is",
      "Choose framework megatron, or none, selective_operations or full.",

@@ -23,11 +23,14 @@ constexpr Rule unreduced_rule{
     "unreduced gradients",
     "whole gradients of earlier micro-batches: without synchronisation they are added up unsharded",
     "pytorch torch/distributed/fsdp/fully_sharded_data_parallel.py: no_sync"};
+constexpr Rule hooked_rule{
+    "hooked input", "input of a frozen group, or its gradient: the hook that frees the group holds them", runtime};
 constexpr Rule hook_rule{"post-backward hook", "", runtime};
 
 }  // namespace
 
-Fsdp1::Fsdp1(Size shards, ShardedFormats formats) : shards_(shards), formats_(formats) {
+Fsdp1::Fsdp1(Size shards, ShardedFormats formats, bool reentrant)
+    : shards_(shards), formats_(formats), reentrant_(reentrant) {
   active_run().parameter_maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
@@ -117,8 +120,9 @@ void Fsdp1::gather_all(std::size_t index) {
 }
 
 Tensor Fsdp1::before_forward(int index, Tensor input) {
-  if (active_run().recomputing) return input;
-  if (index == 0) {  // a new forward: the gradients of the last step go
+  const bool again = active_run().recomputing;
+  if (again && !reentrant_) return input;
+  if (index == 0 && !again) {  // a new forward: the gradients of the last step go
     LayerStretches stretches;
     for (Group& each : groups_) {
       stretches.enter(each.layer);
@@ -129,8 +133,16 @@ Tensor Fsdp1::before_forward(int index, Tensor input) {
   const Ref<Node> node = begin_node(hook_rule, {&input});
   if (!node) return input;
   Tensor result = alias(input, input.shape(), input->strides);
-  node->backward = [this, index](Backward& b) {
+  const auto held = [this, index, again](const Tensor& tensor) {
+    Group& group = groups_[static_cast<std::size_t>(index)];
+    if (!again || !group.frozen) return;
+    group.hooked.push_back(alias(tensor, tensor.shape(), tensor->strides));
+    note_kept(group.hooked.back(), hooked_rule);
+  };
+  held(input);
+  node->backward = [this, index, held](Backward& b) {
     after_backward(static_cast<std::size_t>(index));
+    held(b.gradient());
     b.give(0, b.take_gradient());
   };
   finish_node(node, result);
@@ -138,7 +150,8 @@ Tensor Fsdp1::before_forward(int index, Tensor input) {
 }
 
 Tensor Fsdp1::after_forward(int index, Tensor output) {
-  if (active_run().recomputing) return output;
+  const bool again = active_run().recomputing;
+  if (again && !reentrant_) return output;
   const auto at = static_cast<std::size_t>(index);
   if (!groups_[at].root) groups_[at].flat.reset();
   groups_[at].reduced = false;
@@ -147,7 +160,7 @@ Tensor Fsdp1::after_forward(int index, Tensor output) {
     adapters.flat.reset();
     adapters.reduced = false;
   }
-  forward_order_.push_back(at);
+  if (!again) forward_order_.push_back(at);
   add_output(index, output);
   return output;
 }
@@ -158,6 +171,7 @@ void Fsdp1::add_output(int index, const Tensor& output) {
 
 void Fsdp1::before_backward(std::size_t index) {
   gather_all(index);
+  if (reentrant_) return;
   const auto found = std::find(forward_order_.begin(), forward_order_.end(), index);
   if (found != forward_order_.begin() && found != forward_order_.end()) gather_all(*(found - 1));
 }
@@ -203,7 +217,13 @@ void Fsdp1::reduce(Group& group) {
 
 void Fsdp1::end_backward() {
   for (std::size_t i = 0; i < groups_.size(); ++i) after_backward(i);
-  for (Group& group : groups_) group.flat.reset();
+  LayerStretches stretches;
+  for (Group& group : groups_) {
+    stretches.enter(group.layer);
+    group.flat.reset();
+    let_go(group.hooked);
+    group.hooked.clear();
+  }
   forward_order_.clear();
 }
 

@@ -3,8 +3,8 @@
 // Forward: the shard is cast to the computing format, gathered into the whole flat parameter and freed after the
 // group's forward (the root's stays). Backward: gathered again, the next group's gather is started early; the
 // gradients of the group's parameters are laid into one flat gradient, reduce-scattered and cast to the shard's
-// format. Gradients set to none stay allocated until the next forward. Of frozen weights nothing is reduced. Adapters
-// are wrapped apart from them (peft utils/other.py: fsdp_auto_wrap_policy); here those of one block are gathered
+// format. Gradients set to none stay allocated until the next forward. Of frozen weights nothing is reduced.
+// Adapters are wrapped apart from them (peft utils/other.py: fsdp_auto_wrap_policy); here a block's are gathered
 // together. Source: pytorch torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
 #pragma once
 
@@ -16,9 +16,15 @@
 
 namespace trainmem {
 
+/// Re-entrant recomputation runs a group's forward without autograd first: it is gathered, freed, gathered again for
+/// the second forward and once more for backward, and nothing is started early (_get_handle_to_prefetch asks for
+/// handles whose output wanted a gradient). A frozen group is freed by a hook on its inputs' gradients, and this hook
+/// holds the inputs and their gradients until the whole backward has ended: _register_post_backward_reshard_only_hook
+/// over torch/autograd/graph.py, register_multi_grad_hook.
 class Fsdp1 : public ModuleWrapper {
  public:
-  Fsdp1(Size shards, ShardedFormats formats);
+  /// `reentrant`: the blocks are recomputed by re-entrant checkpoints.
+  Fsdp1(Size shards, ShardedFormats formats, bool reentrant);
   ~Fsdp1() override;
 
   int open_group(ModulePart part) override;
@@ -39,6 +45,7 @@ class Fsdp1 : public ModuleWrapper {
     Tensor flat;                  ///< the whole flat parameter while it is gathered
     Tensor unreduced;             ///< flat gradient of earlier micro-batches: no_sync adds up whole gradients
     Tensor held_gradient;         ///< of the shard, until the next forward
+    std::vector<Tensor> hooked;   ///< inputs and their gradients that the hook of a frozen group holds
     Size elements;
     Size padded;
     DType stored = DType::float32;
@@ -62,6 +69,7 @@ class Fsdp1 : public ModuleWrapper {
 
   Size shards_;
   ShardedFormats formats_;
+  bool reentrant_;
   std::size_t open_ = 0;
   bool reduces_ = true;
   std::vector<Group> groups_;

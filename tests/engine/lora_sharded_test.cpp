@@ -122,3 +122,29 @@ TEST_CASE("a loss fused with the head under FSDP: the head's gradient is reduced
   CHECK(full - highest() > Bytes{8} * 2048 * 32000 / 2);
   if (config.recipe.lora.rank == 0) CHECK(at_end(config, Component::weights) == 4 * base / 4 + rotary);
 }
+
+// The hook that frees a frozen flat parameter holds the accumulation nodes of the block's inputs, which hold the inputs
+// and their gradients: two tensors a block and token at the end of backward, where the checkpoint alone is one.
+TEST_CASE(
+    "LoRA under FSDP1 with re-entrant recomputation holds input and gradient of every block until backward ends") {
+  Config config = llama(DataParallel::fsdp, Precision::bf16);
+  config.recipe.fsdp_version = 1;
+  config.recipe.fsdp_wrap_embeddings = false;
+  config.recipe.recomputation = Recomputation::full;
+  config.model.vocab_size = 1000;  // so that blocks, not logits, make the peak
+  const auto peak = [&](std::int64_t depth, std::int64_t tokens, bool folded) {
+    config.model.num_hidden_layers = depth;
+    config.recipe.sequence_length = tokens;
+    Bytes most = 0;
+    for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded})))
+      if (phase.phase == Phase::backward) most = std::max(most, phase.peak.total);
+    return most;
+  };
+  for (const bool reentrant : {false, true}) {
+    config.recipe.recomputation_reentrant = reentrant;
+    const Bytes of_a_layer = peak(9, 2048, false) - peak(8, 2048, false);
+    const Bytes of_a_shorter_one = peak(9, 1024, false) - peak(8, 1024, false);
+    CHECK(of_a_layer - of_a_shorter_one == (reentrant ? 2 : 1) * Bytes{1024} * h * 2);
+    CHECK(peak(9, 2048, true) == peak(9, 2048, false));
+  }
+}

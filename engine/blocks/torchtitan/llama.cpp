@@ -4,6 +4,7 @@
 #include "engine/blocks/torchtitan/deepseek.h"
 #include "engine/blocks/transformers/decoder.h"
 #include "engine/parallel/context.h"
+#include "engine/tensor/float8.h"
 
 namespace trainmem::torchtitan {
 
@@ -24,7 +25,7 @@ Tensor repeat_heads(const Tensor& x, const Size& times) {
 
 class TransformerBlock : public transformers::Block {
  public:
-  TransformerBlock(const Model& m, DType dtype, NormLayer::Form norm) : model_(m) {
+  TransformerBlock(const Model& m, DType dtype, NormLayer::Form norm, bool float8) : model_(m), float8_(float8) {
     const Size h = m.hidden_size;
     const Size d = m.head_dim;
     const Size a = m.num_attention_heads;
@@ -67,9 +68,9 @@ class TransformerBlock : public transformers::Block {
     const Size k = model_.num_key_value_heads;
     const Size b = x.size(0);
     const Size s = x.size(1);
-    Tensor q = query_(x);
-    Tensor key = key_(x);
-    Tensor value = value_(x);
+    Tensor q = product(query_, x);
+    Tensor key = product(key_, x);
+    Tensor value = product(value_, x);
     q = view(q, {b, s, a, d});
     key = view(key, {b, s, k, d});
     value = view(value, {b, s, k, d});
@@ -86,30 +87,37 @@ class TransformerBlock : public transformers::Block {
                                   : scaled_dot_product_attention(q, key, value, {});
     out = contiguous(transpose(out, 1, 2));
     out = view(out, {b, s, a * d});
-    return output_(out);
+    return product(output_, std::move(out));
   }
 
   Tensor feed_forward(const Tensor& given) const {
     const Place place("mlp");
     const Tensor x = gather_sequence(given);
     if (compiled()) {
-      Tensor gate = gate_(x);
-      Tensor up = up_(x);
-      return down_(compiled_gated_product(std::move(gate), std::move(up)));
+      Tensor gate = product(gate_, x);
+      Tensor up = product(up_, x);
+      return product(down_, compiled_gated_product(std::move(gate), std::move(up)));
     }
     Tensor gate = silu(gate_(x));
     return down_(std::move(gate) * up_(x));
   }
 
+  /// Linear layers of the blocks multiply in fp8, the head does not (torchtitan components/quantization/float8.py).
+  Tensor product(const Linear& layer, Tensor x) const {
+    return float8_ ? float8_linear(std::move(x), layer.weight, layer.role) : layer(std::move(x));
+  }
+
   const Model& model_;
+  bool float8_;
   Linear query_, key_, value_, output_, gate_, down_, up_;
   NormLayer attention_norm_, mlp_norm_;
 };
 
 class Llama : public transformers::Architecture {
  public:
-  Llama(const Model& description, DType dtype, bool fused_norm)
+  Llama(const Model& description, DType dtype, bool fused_norm, bool float8)
       : Architecture(description, dtype),
+        float8_(float8),
         norm_form_(fused_norm ? NormLayer::Form::fused : NormLayer::Form::torchtitan) {}
 
   void make_buffers() override {
@@ -128,7 +136,7 @@ class Llama : public transformers::Architecture {
 
   std::unique_ptr<transformers::Block> make_block(std::int64_t layer) override {
     if (model.latent_attention.kv_lora_rank > 0) return make_deepseek_block(model, weights, norm_form_, layer);
-    return std::make_unique<TransformerBlock>(model, weights, norm_form_);
+    return std::make_unique<TransformerBlock>(model, weights, norm_form_, float8_);
   }
 
   void make_head() override {
@@ -176,6 +184,7 @@ class Llama : public transformers::Architecture {
     state.inputs.cos = view(slice(frequencies_, 0, 0, s), {1, s, 1, transformers::turning_width(model)});
   }
 
+  bool float8_;
   NormLayer::Form norm_form_;
   Tensor frequencies_;
   Tensor embedding_;
@@ -193,8 +202,9 @@ bool describes(const Model& m) {
          (m.latent_attention.kv_lora_rank > 0 || m.experts.num_experts == 0);
 }
 
-std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm) {
-  return std::make_unique<Llama>(model, weights, fused_norm);
+std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm,
+                                                       bool float8) {
+  return std::make_unique<Llama>(model, weights, fused_norm, float8);
 }
 
 }  // namespace trainmem::torchtitan

@@ -13,6 +13,7 @@ namespace trainmem::torchtitan {
 /// Whether torchtitan's Llama describes the model: RMSNorm before attention and MLP, a gated MLP, RoPE, no biases.
 bool describes(const Model& model);
 
-std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm);
+/// `float8`: linear layers of dense blocks multiply in fp8.
+std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm, bool float8);
 
 }  // namespace trainmem::torchtitan
