@@ -155,9 +155,10 @@ class Training {
       run_.begin_phase(step, Phase::loss, name + " forward");
       loss = model.loss(logits, labels);
     }
-    // torchtitan train.py: del pred; of its micro-batches' losses only the mean is held.
+    // torchtitan train.py: del pred; of its micro-batches' losses only the mean is held. torchtune recipes: del logits.
     const bool torchtitan = config_.recipe.framework == Framework::torchtitan;
-    if (config_.recipe.training_loop == TrainingLoop::trainer || torchtitan) logits.reset();
+    const bool torchtune = config_.recipe.framework == Framework::torchtune;
+    if (config_.recipe.training_loop == TrainingLoop::trainer || torchtitan || torchtune) logits.reset();
     Tensor mean;  // of the loss over the micro-batches
     if (config_.recipe.gradient_accumulation_steps > 1) {
       mean = scalar_operation(loss);

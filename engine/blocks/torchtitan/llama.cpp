@@ -87,7 +87,7 @@ class TransformerBlock : public transformers::Block {
                                   : scaled_dot_product_attention(q, key, value, {});
     out = contiguous(transpose(out, 1, 2));
     out = view(out, {b, s, a * d});
-    return product(output_, std::move(out));
+    return product(output_, out);
   }
 
   Tensor feed_forward(const Tensor& given) const {

@@ -164,8 +164,9 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   options.dropout = model_.attention_dropout;
   options.softcapping = model_.attn_logit_softcapping;
   // models/mistral/modeling_mistral.py before 4.46: MistralFlashAttention2.forward.
-  options.repeated_heads = active_run().legacy_models && inputs.attention == AttentionKernel::flash &&
-                           (model_.model_type == "mistral" || model_.model_type == "mixtral");
+  options.repeated_heads =
+      inputs.repeated_heads || (active_run().legacy_models && inputs.attention == AttentionKernel::flash &&
+                                (model_.model_type == "mistral" || model_.model_type == "mixtral"));
   // models/nemotron/modeling_nemotron.py: NemotronSdpaAttention.forward.
   if (model_.model_type == "nemotron" && inputs.attention != AttentionKernel::flash) options.repeated_heads = true;
   options.window = slides_ ? model_.sliding_window : 0;

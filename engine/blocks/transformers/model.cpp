@@ -24,10 +24,12 @@ Tensor legacy_loss(Tensor logits, const Tensor& labels, Tensor& fp32_logits) {
   return cross_entropy(view(shifted, {batch * shorter, shifted.size(-1)}), targets);
 }
 
-/// The loss compiled: the cast, the softmax and the choice of the label are one kernel.
-Tensor compiled_loss(const Tensor& logits, const Tensor& labels) {
+/// The loss compiled: the cast, the softmax and the choice of the label are one kernel. torchtune's model casts before
+/// (modules/transformer.py: TransformerDecoder.forward).
+Tensor compiled_loss(Tensor logits, const Tensor& labels, Framework framework) {
   const Shape rows{logits.elements() / logits.size(-1), logits.size(-1)};
-  return compiled_cross_entropy(view(logits, rows), labels);
+  if (framework == Framework::torchtune) logits = to(std::move(logits), DType::float32, "fp32 logits");
+  return compiled_cross_entropy(view(std::move(logits), rows), labels);
 }
 
 /// loss/loss_utils.py: ForCausalLMLoss.
@@ -197,6 +199,8 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
   if (wrapper_ != nullptr && embedding_group_ >= 0) wrapper_->before_forward(embedding_group_, ids);
   ForwardState state =
       part_.first ? architecture_->begin(ids, recipe_.attention) : architecture_->resume(ids, recipe_.attention);
+  // torchtune modules/attention.py: MultiHeadAttention.forward expands key and value.
+  state.inputs.repeated_heads = recipe_.framework == Framework::torchtune;
   Tensor hidden = std::move(state.hidden);
   if (wrapper_ != nullptr && embedding_group_ >= 0 && embedding_group_ != head_group_)
     hidden = wrapper_->after_forward(embedding_group_, std::move(hidden));
@@ -282,8 +286,10 @@ Tensor CausalModel::loss(const Tensor& logits, const Tensor& labels) {
       break;
     }
     case Loss::chunked: result = chunked_loss(); break;
-    case Loss::compiled: result = compiled_loss(logits, labels); break;
-    default: result = recipe_.compile_loss ? compiled_loss(logits, labels) : architecture_->loss(logits, labels);
+    case Loss::compiled: result = compiled_loss(logits, labels, recipe_.framework); break;
+    default:
+      result =
+          recipe_.compile_loss ? compiled_loss(logits, labels, recipe_.framework) : architecture_->loss(logits, labels);
   }
   hidden_.reset();
   if (wrapper_ != nullptr) {

@@ -27,7 +27,8 @@ struct BlockInputs {
   Tensor local_cos;     ///< Gemma 3: tables of the sliding layers
   Tensor local_sin;
   Tensor alibi;
-  Tensor positions;  ///< unused by the blocks, but an argument that recomputation keeps
+  bool repeated_heads = false;  ///< key and value are repeated for every query head, whatever the kernel can do
+  Tensor positions;             ///< unused by the blocks, but an argument that recomputation keeps
 };
 
 /// One transformer layer.
