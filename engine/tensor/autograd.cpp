@@ -98,7 +98,6 @@ class Engine {
       if (ready_.empty() || (!put_off_.empty() && ready_.front()->region != put_off_region_)) {
         for (Ref<Node>& leaf : put_off_) push(std::move(leaf));
         put_off_.clear();
-        put_off_region_ = 0;
         continue;
       }
       std::pop_heap(ready_.begin(), ready_.end(), later);
