@@ -24,3 +24,16 @@ export async function instantiateEngine(folder, instantiate) {
     }).then(done, failed);
   });
 }
+
+/** The engine as the page runs it: what a first visit needs and the rest, together.
+ *  @returns {Promise<import('./trainmem.d.ts').Trainmem>} */
+export async function loadHalves(folder = 'build/wasm') {
+  const half = async name => WebAssembly.compile(await readFile(join(folder, name)));
+  const [first, rest] = await Promise.all([half('trainmem_first.wasm'), half('trainmem_rest.wasm')]);
+  return instantiateEngine(folder, async imports => {
+    const missing = new Proxy({}, { get: () => () => { throw new Error('the rest took no place in the table'); } });
+    const instance = await WebAssembly.instantiate(first, { ...imports, rest: missing });
+    await WebAssembly.instantiate(rest, { first: instance.exports });
+    return instance;
+  });
+}
