@@ -63,8 +63,8 @@ constexpr Missing all_missing[] = {
        return c.recipe.quantization != Quantization::none && c.recipe.data_parallel == DataParallel::fsdp &&
               c.recipe.fsdp_version == 1 && c.recipe.data_parallel_size > 1 && !is_half(formats(c.recipe).weights);
      }},
-    {"/recipe/lora/rank", "LoRA on Falcon is", "Choose a model of another family.",
-     [](const Config& c) { return c.recipe.lora.rank > 0 && c.model.model_type == "falcon"; }},
+    {"/recipe/quantization", "Quantised weights of Falcon are", "Set it to none.",
+     [](const Config& c) { return c.recipe.quantization != Quantization::none && c.model.model_type == "falcon"; }},
     {"/recipe/quantization", "Training on 8-bit weights is", "Choose nf4 or nf4_double.",
      [](const Config& c) { return c.recipe.quantization == Quantization::int8; }},
     {"/recipe/quantization", "Quantised weights without LoRA are", "Give recipe.lora.rank, or set it to none.",

@@ -30,14 +30,17 @@ Tensor forced_mask(Size batch, Size s) {
 struct FalconLinear {
   Tensor weight;
   Tensor bias;
+  Adapter adapter;
   const char* role;
   FalconLinear(Size in, Size out, bool with_bias, DType dtype, const char* name) : role(name) {
     weight = make_parameter({out, in}, dtype, name);
     if (with_bias) bias = make_parameter({out}, dtype, name);
+    adapter = make_adapter(in, out, name);
   }
   Tensor operator()(const Tensor& x) const {
-    const Tensor product = linear(x, weight, {}, role);
-    return bias.defined() ? add(product, bias, role) : product;
+    Tensor base = linear(x, weight, {}, role);
+    if (bias.defined()) base = add(base, bias, role);
+    return adapter.defined() ? adapter(std::move(base), x) : base;
   }
 };
 
