@@ -49,6 +49,7 @@ TEST_CASE("published runs: every file is read, every case has its own name and a
 TEST_CASE("published runs: dense Megatron-LM on B200 within 0.02 %, transformers on one A100 within 0.2 %") {
   int megatron = 0;
   int one_gpu = 0;
+  int adapters_under_fsdp = 0;
   for (const MeasuredScore& one : accuracy().measured) {
     if (!one.scored() || one.readings.empty() || one.readings.front().counter != MemoryCounter::allocated) continue;
     CAPTURE(one.file, one.id, one.error());
@@ -57,12 +58,19 @@ TEST_CASE("published runs: dense Megatron-LM on B200 within 0.02 %, transformers
       CHECK(std::abs(one.error()) <= 0.0002);
     }
     if (one.file == "fms-acceleration" && one.confidence == Confidence::high &&
-        one.id.find("-g1-") != std::string::npos && one.id.find("-liger-llama3-8b-lora") == std::string::npos) {
+        one.id.find("-g1-") != std::string::npos) {
       ++one_gpu;
       CHECK(std::abs(one.error()) <= 0.002);
     }
+    // Adapters under FSDP1 with Liger's kernels: what the hooks of frozen groups hold is more than half of it.
+    if (one.file == "fms-acceleration" && one.id.find("fast-kernels-liger-llama3-8b-lora-g") != std::string::npos &&
+        one.id.find("-g1-") == std::string::npos) {
+      ++adapters_under_fsdp;
+      CHECK(std::abs(one.error()) <= 0.0002);
+    }
   }
   CHECK(megatron >= 30);
+  CHECK(adapters_under_fsdp == 5);
   CHECK(one_gpu >= 10);
 }
 
