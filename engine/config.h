@@ -150,6 +150,7 @@ enum class PipelineSchedule { gpipe, one_forward_one_backward, interleaved, zero
 enum class Recomputation { none, selective_attention, selective_operations, full, every_k, selective_modules };
 enum class RecomputationMethod { block, uniform };
 enum class ContextParallelMethod { automatic, ring, all_gather, all_to_all };
+enum class ExpertDispatcher { all_to_all, all_gather };
 enum class AttentionKernel { eager, sdpa, sdpa_math, flash };
 enum class Loss { full, legacy, compiled, fused, chunked, fused_linear, vocabulary_parallel };
 enum class TrainingLoop { plain, trainer };
@@ -200,6 +201,7 @@ struct Recipe {
   ContextParallelMethod context_parallel_method = ContextParallelMethod::automatic;
   std::int64_t expert_parallel = 1;
   std::int64_t expert_tensor_parallel = 1;
+  ExpertDispatcher expert_dispatcher = ExpertDispatcher::all_to_all;
   bool distributed_optimizer = false;    ///< Megatron: main weights and states divided over data-parallel ranks
   std::int64_t vocabulary_multiple = 1;  ///< vocabulary padded to a multiple of this times tensor_parallel
 
@@ -219,6 +221,10 @@ struct Recipe {
   bool fused_norm = false;
   bool fused_mlp = false;
   bool fused_rope = false;
+  bool transformer_engine = true;            ///< Megatron: its layers and attention kernels, not Megatron's own
+  bool gradient_accumulation_fusion = true;  ///< Megatron: products add weights' gradients to the main gradients
+  bool grouped_experts = true;               ///< Megatron: the experts of a GPU run as one grouped product
+  bool deterministic = false;                ///< CUBLAS_WORKSPACE_CONFIG=:4096:8 and kernels that repeat their results
   bool compile_blocks = false;
   bool compile_loss = false;
   TrainingLoop training_loop = TrainingLoop::plain;

@@ -43,8 +43,8 @@ std::vector<PhasePeak> phases_of_last_step(const std::vector<FoldedPhase>& folde
   return phases;
 }
 
-void add_workspace(Result& result, const Gpu& gpu) {
-  const Row row = cublas_workspace_row(gpu);
+void add_workspace(Result& result, const Config& config) {
+  const Row row = cublas_workspace_row(config);
   result.allocated += row.bytes;
   result.components[static_cast<std::size_t>(Component::workspace)] += row.bytes;
   result.rows.push_back(row);
@@ -111,7 +111,7 @@ Result estimate(const Config& config) {
   result.phases = phases_of_last_step(folded, step_count);
   result.timeline = timeline(tape);
   const Bytes workspace = workspace_beside(config);
-  if (workspace > 0) add_workspace(result, config.gpu);
+  if (workspace > 0) add_workspace(result, config);
 
   const Bytes reserved = replay(tape, {config.recipe.expandable_segments}).peak_reserved;
   result.reserved = measured_range(reserved + workspace, error_band(config.recipe), result.allocated);

@@ -13,7 +13,7 @@ const FoldedPhase& highest(const std::vector<FoldedPhase>& phases) {
 }
 
 Bytes workspace_beside(const Config& config) {
-  return config.recipe.framework == Framework::megatron ? 0 : cublas_workspace(config.gpu);
+  return config.recipe.framework == Framework::megatron ? 0 : cublas_workspace(config);
 }
 
 Peak stage_peak(const Config& config, std::int64_t stage) {

@@ -17,15 +17,16 @@ std::string text(std::int64_t number) { return std::to_string(number); }
 
 /// Bytes of one handle's workspace: parseChosenWorkspaceSize of ATen's CublasHandlePool.cpp. Newer versions give
 /// Blackwell 32 MiB too; published B200 runs on PyTorch 2.10 show the smaller size.
-Bytes handle_workspace(GpuArchitecture g) {
-  switch (g) {
-    case GpuArchitecture::hopper: return 4096 * 8 * 1024;
+Bytes handle_workspace(const Config& config) {
+  constexpr Bytes eight_of_4096_kib = 4096 * 8 * 1024;
+  switch (config.gpu.architecture) {
+    case GpuArchitecture::hopper: return eight_of_4096_kib;
     case GpuArchitecture::cdna3:
     case GpuArchitecture::cdna4: return 128 * mib;
     case GpuArchitecture::cdna:
     case GpuArchitecture::rdna: return 32 * mib;
     case GpuArchitecture::other: return 0;
-    default: return 4096 * 1024 * 2 + 16 * 1024 * 8;
+    default: return config.recipe.deterministic ? eight_of_4096_kib : 4096 * 1024 * 2 + 16 * 1024 * 8;
   }
 }
 
@@ -91,7 +92,7 @@ RuntimeRow communicator_row(const Communicator& communicator, bool first) {
 
 }  // namespace
 
-Bytes cublas_workspace(const Gpu& gpu) { return 2 * handle_workspace(gpu.architecture); }
+Bytes cublas_workspace(const Config& config) { return 2 * handle_workspace(config); }
 
 Bytes transformer_engine_workspace(const Gpu& gpu) {
   switch (gpu.architecture) {
@@ -103,8 +104,8 @@ Bytes transformer_engine_workspace(const Gpu& gpu) {
   }
 }
 
-Row cublas_workspace_row(const Gpu& gpu) {
-  const Bytes one = handle_workspace(gpu.architecture);
+Row cublas_workspace_row(const Config& config) {
+  const Bytes one = handle_workspace(config);
   Row row;
   row.name = "cublas.workspace";
   row.shape = text(one);
@@ -117,8 +118,9 @@ Row cublas_workspace_row(const Gpu& gpu) {
   row.why = "scratch memory of the two cuBLAS handles: the forward's thread and autograd's; kept to the end of the run";
   row.formula = text(one) + " bytes x 2 handles";
   row.source =
-      "ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize: :4096:2:16:8, on Hopper 32 MiB. Published A100 "
-      "runs show the tape and twice 8,519,680 bytes. The newest PyTorch shares one workspace between both handles";
+      "ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize: :4096:2:16:8, on Hopper and with "
+      "CUBLAS_WORKSPACE_CONFIG=:4096:8 32 MiB. Published A100 runs show the tape and twice 8,519,680 "
+      "bytes. The newest PyTorch shares one workspace between both handles";
   row.kind = RowKind::measured;
   return row;
 }

@@ -43,7 +43,6 @@ inline trainmem::Recipe megatron_recipe() {
   recipe.framework = Framework::megatron;
   recipe.precision = Precision::bf16_mixed;
   recipe.optimizer_implementation = OptimizerImplementation::fused;
-  recipe.attention = AttentionKernel::flash;
   recipe.loss = Loss::vocabulary_parallel;
   recipe.fused_norm = recipe.fused_mlp = recipe.fused_rope = true;
   recipe.sequence_length = 1024;

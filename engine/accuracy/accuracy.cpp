@@ -78,12 +78,12 @@ std::vector<Group> trace_groups(const std::vector<CaseScore>& scores) {
   return groups;
 }
 
-std::vector<Group> measured_groups(const std::vector<MeasuredScore>& scores, bool certain) {
+std::vector<Group> measured_groups(const std::vector<MeasuredScore>& scores, Standing standing) {
   using Key = std::tuple<std::string, std::string, std::string>;
   std::map<Key, std::vector<double>> errors;
   std::map<Key, int> not_scored;
   for (const MeasuredScore& one : scores) {
-    if (one.certain() != certain) continue;
+    if (one.standing() != standing) continue;
     for (const ScoredReading& reading : one.readings)
       errors[{one.file, one.framework, name(reading.counter)}].push_back(reading.bytes.error());
     if (!one.scored()) ++not_scored[{one.file, one.framework, name(one.read)}];
@@ -118,7 +118,7 @@ std::vector<ResidualBand> residual_bands(const Accuracy& accuracy) {
   }
   std::map<std::string, std::vector<double>> published;
   for (const MeasuredScore& one : accuracy.measured) {
-    if (!one.certain()) continue;
+    if (one.standing() != Standing::certain) continue;
     for (const ScoredReading& reading : one.readings)
       if (reading.counter == MemoryCounter::reserved) published[one.kind].push_back(reading.bytes.error());
   }
@@ -139,10 +139,10 @@ std::vector<ResidualBand> residual_bands(const Accuracy& accuracy) {
   return list;
 }
 
-Outcomes outcomes(const std::vector<MeasuredScore>& scores, bool certain) {
+Outcomes outcomes(const std::vector<MeasuredScore>& scores, Standing standing) {
   Outcomes result;
   for (const MeasuredScore& one : scores) {
-    if (!one.scored() || one.certain() != certain || one.fit == Fit::unknown) continue;
+    if (!one.scored() || one.standing() != standing || one.fit == Fit::unknown) continue;
     ++(one.out_of_memory ? result.out_of_memory : result.fitted);
     if (one.contradicts()) ++(one.out_of_memory ? result.out_of_memory_called_fit : result.fitted_called_too_large);
   }

@@ -30,8 +30,8 @@ struct Group {
 /// Recorded steps by kind: allocated bytes (a case's worst phase), then reserved bytes.
 std::vector<Group> trace_groups(const std::vector<CaseScore>& scores);
 
-/// Published runs by source, framework and counter: those with a known configuration, or the uncertain ones.
-std::vector<Group> measured_groups(const std::vector<MeasuredScore>& scores, bool certain);
+/// Cases of one standing by source, framework and counter.
+std::vector<Group> measured_groups(const std::vector<MeasuredScore>& scores, Standing standing);
 
 /// Certain runs of one confidence, first readings of whatever counter.
 Summary by_confidence(const std::vector<MeasuredScore>& scores, Confidence confidence);
@@ -55,6 +55,6 @@ struct Outcomes {
   int out_of_memory_called_fit = 0;
 };
 
-Outcomes outcomes(const std::vector<MeasuredScore>& scores, bool certain);
+Outcomes outcomes(const std::vector<MeasuredScore>& scores, Standing standing);
 
 }  // namespace trainmem

@@ -96,10 +96,12 @@ json case_json(const MeasuredScore& one) {
 }  // namespace
 
 std::string readme_tables(const Accuracy& accuracy) {
-  const Outcomes seen = outcomes(accuracy.measured, true);
+  const Outcomes seen = outcomes(accuracy.measured, Standing::certain);
   return table("recorded steps", trace_groups(accuracy.traces), 2) + "\n" +
-         table("published runs", measured_groups(accuracy.measured, true), 1) + "\nOf " + std::to_string(seen.fitted) +
-         " published runs that fitted, " + std::to_string(seen.fitted_called_too_large) + " are called too large.\n";
+         table("published runs", measured_groups(accuracy.measured, Standing::certain), 1) + "\nOf " +
+         std::to_string(seen.fitted) + " published runs that fitted, " + std::to_string(seen.fitted_called_too_large) +
+         " are called too large.\n\n" +
+         table("predictions of others", measured_groups(accuracy.measured, Standing::predicted), 1);
 }
 
 std::string accuracy_json(const Accuracy& accuracy) {
@@ -120,12 +122,13 @@ std::string accuracy_json(const Accuracy& accuracy) {
       {"recorded_steps",
        {{"groups", groups_json(trace_groups(accuracy.traces))}, {"cases", json::parse(scores_json(accuracy.traces))}}},
       {"published_runs",
-       {{"groups", groups_json(measured_groups(accuracy.measured, true))},
-        {"uncertain_groups", groups_json(measured_groups(accuracy.measured, false))},
+       {{"groups", groups_json(measured_groups(accuracy.measured, Standing::certain))},
+        {"predicted_groups", groups_json(measured_groups(accuracy.measured, Standing::predicted))},
+        {"uncertain_groups", groups_json(measured_groups(accuracy.measured, Standing::uncertain))},
         {"confidence", groups_json({{"high", "", "", by_confidence(accuracy.measured, Confidence::high)},
                                     {"medium", "", "", by_confidence(accuracy.measured, Confidence::medium)}})},
-        {"outcomes", outcomes_json(outcomes(accuracy.measured, true))},
-        {"uncertain_outcomes", outcomes_json(outcomes(accuracy.measured, false))},
+        {"outcomes", outcomes_json(outcomes(accuracy.measured, Standing::certain))},
+        {"uncertain_outcomes", outcomes_json(outcomes(accuracy.measured, Standing::uncertain))},
         {"files", std::move(files)},
         {"cases", std::move(cases)}}},
       {"reserved_bands", std::move(bands)}};

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array<const char*, 4> counters{"allocated", "active", "reserved", "device"};
-constexpr std::array<const char*, 3> confidences{"high", "medium", "uncertain"};
+constexpr std::array<const char*, 4> confidences{"high", "medium", "uncertain", "predicted"};
 
 template <typename Word, std::size_t n>
 Word word(const std::array<const char*, n>& words, const std::string& text) {
@@ -52,17 +52,21 @@ MeasuredCase read_case(const json& object, const std::string& file) {
   result.notes = text(object, "notes");
   result.uncertain_because = text(object, "uncertain_because");
   result.stage = object.value("stage", std::int64_t{-1});
+  result.confidence = word<Confidence>(confidences, object.at("confidence").get<std::string>());
+  const bool predicted = result.confidence == Confidence::predicted;
   if (object.contains("counter")) {
-    result.readings.push_back({word<MemoryCounter>(counters, object.at("counter").get<std::string>()),
-                               object.at("measured_bytes").get<Bytes>()});
+    const char* key = predicted ? "predicted_bytes" : "measured_bytes";
+    result.readings.push_back(
+        {word<MemoryCounter>(counters, object.at("counter").get<std::string>()), object.at(key).get<Bytes>()});
     const json also = object.value("also_measured", json::object());
     for (const auto& [counter, bytes] : also.items())
       result.readings.push_back({word<MemoryCounter>(counters, counter), bytes.get<Bytes>()});
   }
-  const auto outcome = object.at("outcome").get<std::string>();
-  if (outcome != "fits" && outcome != "out_of_memory") throw std::runtime_error("'" + outcome + "' is not known");
-  result.out_of_memory = outcome == "out_of_memory";
-  result.confidence = word<Confidence>(confidences, object.at("confidence").get<std::string>());
+  if (!predicted) {
+    const auto outcome = object.at("outcome").get<std::string>();
+    if (outcome != "fits" && outcome != "out_of_memory") throw std::runtime_error("'" + outcome + "' is not known");
+    result.out_of_memory = outcome == "out_of_memory";
+  }
   if ((result.confidence == Confidence::uncertain) == result.uncertain_because.empty())
     throw std::runtime_error("'uncertain_because' belongs to 'uncertain', and to nothing else");
   read_configuration(object.at("configuration").dump(), result);

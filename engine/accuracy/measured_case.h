@@ -20,8 +20,9 @@ struct Reading {
   Bytes bytes = 0;
 };
 
-/// high, medium: how sure the reading is. uncertain: something that decides the number is not in the source.
-enum class Confidence { high, medium, uncertain };
+/// high, medium: how sure the reading is. uncertain: something that decides the number is not in the source. predicted:
+/// no reading, but what another simulator says.
+enum class Confidence { high, medium, uncertain, predicted };
 const char* name(Confidence confidence);
 
 struct MeasuredCase {

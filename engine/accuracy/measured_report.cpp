@@ -36,10 +36,10 @@ std::string line(const MeasuredScore& one) {
   return text;
 }
 
-std::string part(const Accuracy& accuracy, const MeasuredFile& file, bool certain) {
+std::string part(const Accuracy& accuracy, const MeasuredFile& file, Standing standing) {
   std::string text;
   for (const MeasuredScore& one : accuracy.measured) {
-    if (one.file != file.file || one.certain() != certain) continue;
+    if (one.file != file.file || one.standing() != standing) continue;
     text += one.scored() ? line(one) : "  not scored: " + one.id + ": " + one.not_scored + "\n";
   }
   return text;
@@ -72,9 +72,11 @@ std::string measured_table(const Accuracy& accuracy) {
   std::string text;
   for (const MeasuredFile& file : accuracy.files) {
     text += file.file + ": " + file.source + "\n  counter    measured predicted   error  (GiB, percent)\n";
-    text += part(accuracy, file, true);
-    const std::string uncertain = part(accuracy, file, false);
+    text += part(accuracy, file, Standing::certain);
+    const std::string uncertain = part(accuracy, file, Standing::uncertain);
     if (!uncertain.empty()) text += " uncertain configurations\n" + uncertain;
+    const std::string predicted = part(accuracy, file, Standing::predicted);
+    if (!predicted.empty()) text += " predictions of another simulator, not measurements\n" + predicted;
     for (const NotUsable& one : file.not_usable) text += "  not usable: " + one.id + ": " + one.reason + "\n";
     text += "\n";
   }
@@ -84,11 +86,13 @@ std::string measured_table(const Accuracy& accuracy) {
 std::string measured_summary(const Accuracy& accuracy) {
   if (accuracy.measured.empty()) return {};
   std::string text = std::string("Published runs, errors in percent.\n") + group_head;
-  for (const Group& group : measured_groups(accuracy.measured, true)) text += group_line(group);
+  for (const Group& group : measured_groups(accuracy.measured, Standing::certain)) text += group_line(group);
   for (const Confidence confidence : {Confidence::high, Confidence::medium})
     text += group_line({name(confidence), "confidence", "all", by_confidence(accuracy.measured, confidence)});
   text += std::string("\nPublished runs of uncertain configuration, errors in percent.\n") + group_head;
-  for (const Group& group : measured_groups(accuracy.measured, false)) text += group_line(group);
+  for (const Group& group : measured_groups(accuracy.measured, Standing::uncertain)) text += group_line(group);
+  text += std::string("\nDifference from predictions of other simulators, in percent.\n") + group_head;
+  for (const Group& group : measured_groups(accuracy.measured, Standing::predicted)) text += group_line(group);
   text += "\nReserved memory, errors in percent: nine in ten recorded steps and published runs lie between.\n";
   for (const ResidualBand& band : residual_bands(accuracy)) {
     char row[100];
@@ -96,8 +100,8 @@ std::string measured_summary(const Accuracy& accuracy) {
                   percent(band.over).c_str());
     text += row;
   }
-  return text + outcome_line("\nOf runs", outcomes(accuracy.measured, true)) +
-         outcome_line("Of runs of uncertain configuration", outcomes(accuracy.measured, false));
+  return text + outcome_line("\nOf runs", outcomes(accuracy.measured, Standing::certain)) +
+         outcome_line("Of runs of uncertain configuration", outcomes(accuracy.measured, Standing::uncertain));
 }
 
 }  // namespace trainmem

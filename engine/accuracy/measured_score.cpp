@@ -23,7 +23,9 @@ Bytes predicted(const Result& result, const MeasuredCase& measured, MemoryCounte
 
 }  // namespace
 
-bool MeasuredScore::contradicts() const { return scored() && fit == (out_of_memory ? Fit::fits : Fit::does_not_fit); }
+bool MeasuredScore::contradicts() const {
+  return scored() && standing() != Standing::predicted && fit == (out_of_memory ? Fit::fits : Fit::does_not_fit);
+}
 
 MeasuredScore score(const MeasuredCase& measured) {
   MeasuredScore result;

@@ -10,6 +10,9 @@
 
 namespace trainmem {
 
+/// What a case says about the engine: much, little, or how far it is from another simulator.
+enum class Standing { certain, uncertain, predicted };
+
 struct ScoredReading {
   MemoryCounter counter = MemoryCounter::allocated;
   Pair bytes;
@@ -31,7 +34,11 @@ struct MeasuredScore {
   Fit fit = Fit::unknown;                         ///< what the engine says
 
   bool scored() const { return not_scored.empty(); }
-  bool certain() const { return confidence != Confidence::uncertain; }
+  Standing standing() const {
+    return confidence == Confidence::predicted   ? Standing::predicted
+           : confidence == Confidence::uncertain ? Standing::uncertain
+                                                 : Standing::certain;
+  }
   /// The run ended out of memory and is called a fit, or it ran and is called too large.
   bool contradicts() const;
   double error() const { return readings.empty() ? 0 : readings.front().bytes.error(); }

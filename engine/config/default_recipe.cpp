@@ -23,7 +23,6 @@ Recipe default_recipe(Framework framework) {
     case Framework::megatron:  // --bf16 with its fusions, --make-vocab-size-divisible-by 128
       recipe.precision = Precision::bf16_mixed;
       recipe.optimizer_implementation = OptimizerImplementation::fused;
-      recipe.attention = AttentionKernel::flash;
       recipe.loss = Loss::vocabulary_parallel;
       recipe.vocabulary_multiple = 128;
       recipe.fused_norm = true;

@@ -176,7 +176,7 @@ class Rules {
   void check_context_parallel() {
     if (recipe_.attention == AttentionKernel::eager) {
       contradiction("/recipe/attention", "Megatron's own attention does not share a sequence among GPUs.",
-                    "Set attention to flash, or context_parallel to 1.");
+                    "Set attention to sdpa or flash, or context_parallel to 1.");
     }
     if (recipe_.context_parallel_method == ContextParallelMethod::all_to_all) {
       not_divisible("/recipe/context_parallel", "num_key_value_heads", model_.num_key_value_heads,

@@ -29,6 +29,7 @@ constexpr const char* recomputations[] = {"none",    "selective_attention", "sel
                                           "every_k", "selective_modules"};
 constexpr const char* recomputation_methods[] = {"block", "uniform"};
 constexpr const char* context_parallel_methods[] = {"auto", "ring", "all_gather", "all_to_all"};
+constexpr const char* expert_dispatchers[] = {"all_to_all", "all_gather"};
 constexpr const char* attention_kernels[] = {"eager", "sdpa", "sdpa_math", "flash"};
 constexpr const char* losses[] = {"full",    "legacy",       "compiled",           "fused",
                                   "chunked", "fused_linear", "vocabulary_parallel"};
@@ -61,6 +62,7 @@ Words words(PipelineSchedule) { return list<PipelineSchedule::zero_bubble>(pipel
 Words words(Recomputation) { return list<Recomputation::selective_modules>(recomputations); }
 Words words(RecomputationMethod) { return list<RecomputationMethod::uniform>(recomputation_methods); }
 Words words(ContextParallelMethod) { return list<ContextParallelMethod::all_to_all>(context_parallel_methods); }
+Words words(ExpertDispatcher) { return list<ExpertDispatcher::all_gather>(expert_dispatchers); }
 Words words(AttentionKernel) { return list<AttentionKernel::flash>(attention_kernels); }
 Words words(Loss) { return list<Loss::vocabulary_parallel>(losses); }
 Words words(TrainingLoop) { return list<TrainingLoop::trainer>(training_loops); }

@@ -31,6 +31,7 @@ Words words(PipelineSchedule);
 Words words(Recomputation);
 Words words(RecomputationMethod);
 Words words(ContextParallelMethod);
+Words words(ExpertDispatcher);
 Words words(AttentionKernel);
 Words words(Loss);
 Words words(TrainingLoop);

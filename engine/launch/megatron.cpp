@@ -74,9 +74,19 @@ constexpr Rule rules[] = {
     {"--clip-grad", "/recipe/gradient_clipping", "*", "1"},
     {"--attention-backend", "/recipe/attention", "unfused", "eager"},
     {"--attention-backend", "/recipe/attention", "local", "eager", Write::never},
-    {"--attention-backend", "/recipe/attention", "*", "flash"},
+    {"--attention-backend", "/recipe/attention", "flash", "flash"},
+    {"--attention-backend", "/recipe/attention", "*", "sdpa"},
+    {"--transformer-impl", "/recipe/transformer_engine", "local", "0"},
+    {"--transformer-impl", "/recipe/attention", "local", "eager", Write::never},
+    {"--transformer-impl", "/recipe/transformer_engine", "transformer_engine", "1", Write::never},
+    {"--no-gradient-accumulation-fusion", "/recipe/gradient_accumulation_fusion", "", "0"},
+    {"--deterministic-mode", "/recipe/deterministic", "", "1"},
+    {"--moe-grouped-gemm", "/recipe/grouped_experts", "", "1", Write::never},
+    {"--moe-token-dispatcher-type", "/recipe/expert_dispatcher", "allgather", "all_gather", Write::never},
+    {"--moe-token-dispatcher-type", "/recipe/expert_dispatcher", "*", "all_to_all"},
     {"--use-flash-attn", "/recipe/attention", "", "flash", Write::never},
-    {"--cross-entropy-loss-fusion", "/recipe/loss", "", "fused"},
+    {"--cross-entropy-loss-fusion", "/recipe/loss", "", "compiled"},
+    {"--cross-entropy-fusion-impl", "/recipe/loss", "te", "fused"},
     {"--no-bias-swiglu-fusion", "/recipe/fused_mlp", "", "0"},
     {"--no-rope-fusion", "/recipe/fused_rope", "", "0"},
     {"--optimizer-cpu-offload", "/recipe/offload_optimizer", "", "1"},
@@ -160,8 +170,18 @@ void finish_recomputation(Reading& reading) {
   }
 }
 
+/// Megatron's own defaults where there are experts: one after another, and tokens of all ranks gathered.
+void finish_experts(Reading& reading) {
+  Config& config = reading.out().config;
+  if (config.model.experts.num_experts == 0) return;
+  config.recipe.grouped_experts = reading.find("--moe-grouped-gemm") != nullptr;
+  if (reading.find("--moe-token-dispatcher-type") == nullptr)
+    config.recipe.expert_dispatcher = ExpertDispatcher::all_gather;
+}
+
 void finish(Reading& reading) {
   finish_model(reading);
+  finish_experts(reading);
   finish_recomputation(reading);
   Recipe& recipe = reading.out().config.recipe;
   const std::int64_t chunk = reading.integer("--num-layers-per-virtual-pipeline-stage", 0);
@@ -204,6 +224,12 @@ void extra(const Config& config, Settings& out) {
     out.push_back({"--num-query-groups", std::to_string(model.num_key_value_heads)});
   }
   if (model.attention_bias && !model.attention_output_bias && !model.mlp_bias) out.push_back({"--add-qkv-bias", ""});
+  if (model.experts.num_experts > 0) {
+    if (recipe.grouped_experts) out.push_back({"--moe-grouped-gemm", ""});
+    const bool gathers = recipe.expert_dispatcher == ExpertDispatcher::all_gather;
+    out.push_back({"--moe-token-dispatcher-type", gathers ? "allgather" : "alltoall"});
+  }
+  if (recipe.loss == Loss::fused) out.push_back({"--cross-entropy-loss-fusion", ""});
   if (model.hidden_dropout != 0.1) out.push_back({"--hidden-dropout", number_text(model.hidden_dropout)});
   if (recipe.recomputation == Recomputation::selective_attention) {
     out.push_back({"--recompute-granularity", "selective"});

@@ -49,7 +49,13 @@ constexpr Missing all_missing[] = {
          default: return true;
        }
      }},
-    {"/recipe/attention", "This attention kernel under Megatron is", "Choose flash or eager.",
+    {"/recipe/attention", "A fused attention kernel without Transformer Engine is",
+     "Choose eager, or set transformer_engine to true.",
+     [](const Config& c) {
+       return !c.recipe.transformer_engine && c.recipe.attention != AttentionKernel::eager &&
+              c.recipe.attention != AttentionKernel::sdpa_math;
+     }},
+    {"/recipe/attention", "This attention kernel under Megatron is", "Choose sdpa, flash or eager.",
      [](const Config& c) { return c.recipe.attention == AttentionKernel::sdpa_math; }},
     {"/recipe/loss", "This loss under Megatron is", "Choose vocabulary_parallel or fused.",
      [](const Config& c) { return c.recipe.loss == Loss::chunked || c.recipe.loss == Loss::fused_linear; }},

@@ -62,10 +62,12 @@ class StageTraining {
   void operator()() {
     run_.begin_phase(0, Phase::initialise, "init");
     const DType dtype = megatron_weights(config_.recipe);
+    const megatron::AttentionBackend attention = megatron::attention_backend(config_);
     std::vector<ChunkParameters> parameters;
     for (const PipelineChunk& chunk : stage_.chunks) {
       models_.push_back(std::make_unique<megatron::StageModel>(
-          megatron::Settings{config_.model, config_.recipe, dtype, sizes_, chunk, &buffers_}, options_.fold));
+          megatron::Settings{config_.model, config_.recipe, dtype, attention, sizes_, chunk, &buffers_},
+          options_.fold));
       parameters.push_back({models_.back()->parameters(), models_.back()->expert_parameters()});
     }
     make_workspaces();
@@ -87,22 +89,24 @@ class StageTraining {
   }
 
  private:
-  /// Transformer Engine's products share one workspace. PyTorch's own, two handles, serve the head and the layers
-  /// that are not Transformer Engine's.
+  /// Transformer Engine's products share one workspace. PyTorch's own, two handles, serve the head, attention as
+  /// separate operations, and the layers that are not Transformer Engine's.
   void make_workspaces() {
     const Place place("buffers", Component::workspace);
-    const bool own_layers = config_.recipe.attention == AttentionKernel::eager;
+    const bool own_layers = !config_.recipe.transformer_engine;
+    const bool own_products = own_layers || config_.recipe.attention == AttentionKernel::eager;
     const auto add = [this](Bytes bytes, const Rule& rule) {
       if (bytes == 0) return;
       workspaces_.push_back(allocate({bytes}, DType::uint8, {&rule}));
       note_kept(workspaces_.back(), rule);
     };
     if (!own_layers) add(transformer_engine_workspace(config_.gpu), engine_workspace_rule);
-    for (int i = 0; i < grouped_product_streams && config_.model.experts.num_experts > 0; ++i)
+    const bool grouped = config_.model.experts.num_experts > 0 && config_.recipe.grouped_experts;
+    for (int i = 0; i < grouped_product_streams && grouped; ++i)
       add(transformer_engine_workspace(config_.gpu), grouped_workspace_rule);
-    if (own_layers || stage_.chunks.back().last) {
-      add(cublas_workspace(config_.gpu) / 2, cublas_workspace_rule);
-      add(cublas_workspace(config_.gpu) / 2, cublas_workspace_rule);
+    if (own_products || stage_.chunks.back().last) {
+      add(cublas_workspace(config_) / 2, cublas_workspace_rule);
+      add(cublas_workspace(config_) / 2, cublas_workspace_rule);
     }
   }
 
@@ -216,7 +220,8 @@ std::int64_t megatron_parameters(const Config& config, std::int64_t stage) {
   Size sum = 0;
   for (const PipelineChunk& chunk : stages[static_cast<std::size_t>(stage)].chunks) {
     const megatron::StageModel model(
-        {config.model, config.recipe, megatron_weights(config.recipe), megatron::rank_sizes(config), chunk, &buffers},
+        {config.model, config.recipe, megatron_weights(config.recipe), megatron::attention_backend(config),
+         megatron::rank_sizes(config), chunk, &buffers},
         true);
     sum = sum + model.parameters() + model.expert_parameters();
   }

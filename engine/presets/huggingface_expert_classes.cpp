@@ -53,6 +53,7 @@ Model llama4_text() {
   Model model = make("llama4_text", 202048, 5120, 48, 40, 8, 16384);
   model.head_dim = 128;
   model.max_position_embeddings = 131072;
+  model.qk_norm = QkNorm::per_head;
   model.sliding_window = 8192;  // attention_chunk_size
   model.sliding_window_pattern = 4;
   model.nope_every = 4;
@@ -127,6 +128,8 @@ void read_expert_class(const HuggingFaceConfig& config, Model& model) {
     read(config, "intermediate_size_mlp", model.intermediate_size);
     read(config, "interleave_moe_layer_step", experts.moe_layer_freq);
     read(config, "attention_chunk_size", model.sliding_window);
+    const auto* norm = find(config, "use_qk_norm");
+    if (norm != nullptr && norm->number == 0) model.qk_norm = QkNorm::none;
   } else if (model.model_type == "gpt_oss") {
     read(config, "experts_per_token", experts.num_experts_per_tok);
     model.attention_output_bias = model.attention_bias;

@@ -78,7 +78,7 @@ TEST_CASE("Megatron arguments: the published GPT-3 script is the preset's model 
   CHECK(value(import, "/recipe/data_parallel_size") == "8");             // 1,024 GPUs / (8 x 16)
   CHECK(value(import, "/recipe/gradient_accumulation_steps") == "192");  // 1,536 / 8
   CHECK(value(import, "/recipe/precision") == "fp16_mixed");
-  CHECK(value(import, "/recipe/attention") == "flash");
+  CHECK(value(import, "/recipe/attention") == "sdpa");
   CHECK(is_unused(import, "--weight-decay"));
 }
 

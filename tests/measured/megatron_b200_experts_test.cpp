@@ -45,7 +45,7 @@ Config config_of(const PublishedRun& run) {
   recipe.framework = Framework::megatron;
   recipe.precision = Precision::bf16_mixed;
   recipe.optimizer_implementation = OptimizerImplementation::fused;
-  recipe.attention = AttentionKernel::flash;
+  recipe.attention = AttentionKernel::sdpa;
   recipe.loss = Loss::fused;
   recipe.vocabulary_multiple = 128;
   recipe.fused_norm = recipe.fused_mlp = recipe.fused_rope = true;

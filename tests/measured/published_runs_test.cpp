@@ -82,10 +82,10 @@ TEST_CASE("published runs: with everything known, half are within 2 % and nine i
 }
 
 TEST_CASE("published runs: no run that fitted is called too large, no run that did not is called a fit") {
-  const Outcomes seen = outcomes(accuracy().measured, true);
+  const Outcomes seen = outcomes(accuracy().measured, Standing::certain);
   CHECK(seen.fitted > 70);
   CHECK(seen.fitted_called_too_large == 0);
-  const Outcomes uncertain = outcomes(accuracy().measured, false);
+  const Outcomes uncertain = outcomes(accuracy().measured, Standing::uncertain);
   CHECK(uncertain.out_of_memory >= 2);
   CHECK(uncertain.out_of_memory_called_fit == 0);
 }
@@ -118,19 +118,19 @@ TEST_CASE("published runs: errors are counted by source, certain and uncertain a
   MeasuredScore none = over;
   none.readings.clear();
   none.not_scored = "not yet modelled";
-  const std::vector<Group> groups = measured_groups({over, under, uncertain, none}, true);
+  const std::vector<Group> groups = measured_groups({over, under, uncertain, none}, Standing::certain);
   REQUIRE(groups.size() == 1);
   CHECK(groups[0].errors.cases == 2);
   CHECK(groups[0].errors.not_scored == 1);
   CHECK(groups[0].errors.median == Approx(0.02));
   CHECK(groups[0].errors.ninetieth == Approx(0.1));
   CHECK(groups[0].errors.worst_under == Approx(-0.02));
-  CHECK(measured_groups({over, under, uncertain, none}, false).front().errors.cases == 1);
+  CHECK(measured_groups({over, under, uncertain, none}, Standing::uncertain).front().errors.cases == 1);
   over.fit = Fit::does_not_fit;
   under.fit = Fit::fits;
   under.out_of_memory = true;
-  CHECK(outcomes({over, under}, true).fitted_called_too_large == 1);
-  CHECK(outcomes({over, under}, true).out_of_memory_called_fit == 1);
+  CHECK(outcomes({over, under}, Standing::certain).fitted_called_too_large == 1);
+  CHECK(outcomes({over, under}, Standing::certain).out_of_memory_called_fit == 1);
   const Accuracy all{{}, {{"f", "source", "", "", {}, {{"f", "dropped", "why"}}}}, {over, under, none}};
   const std::string table = measured_table(all);
   CHECK(table.find("(verdict contradicts the outcome)") != std::string::npos);

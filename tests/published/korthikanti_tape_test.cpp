@@ -48,6 +48,7 @@ Config paper_config(const PaperModel& paper, std::int64_t t, bool sequence_paral
   recipe.tensor_parallel = t;
   recipe.sequence_parallel = sequence_parallel;
   recipe.attention = AttentionKernel::eager;
+  recipe.transformer_engine = false;
   recipe.loss = Loss::vocabulary_parallel;
   recipe.optimizer_implementation = OptimizerImplementation::fused;
   recipe.fused_mlp = recipe.fused_norm = true;

@@ -80,7 +80,7 @@ function runTable(cases) {
 
 function worst(cases) {
   const scored = cases
-    .filter(one => one.confidence !== 'uncertain' && one.readings?.length)
+    .filter(one => !['uncertain', 'predicted'].includes(one.confidence) && one.readings?.length)
     .map(one => ({ ...one, readings: [one.readings[0]] }))
     .sort((a, b) => Math.abs(b.readings[0].error) - Math.abs(a.readings[0].error));
   return runTable(scored.slice(0, worstShown));
@@ -153,6 +153,7 @@ export function accuracyParts(accuracy) {
     'worst recorded steps': worstSteps(recorded.cases),
     'published runs': `${groupTable('published runs', published.groups)}${groupTable('all of one confidence', published.confidence)}<p>${outcomeSentence(published.outcomes)}</p>`,
     'worst published runs': worst(published.cases),
+    'predictions of others': groupTable('predictions of', published.predicted_groups),
     'uncertain runs': `${groupTable('uncertain runs', published.uncertain_groups)}<p>${outcomeSentence(published.uncertain_outcomes)}</p>`,
     bands: bandTable(accuracy.reserved_bands),
     'every run': everyRun(published),

@@ -87,6 +87,18 @@ Tensor gather_rows(Tensor x, Size ranks) {
   return moved(std::move(x), rows, gather_rule, "gathered tokens", Component::communication);
 }
 
+Tensor gather_in_buffer(Tensor argument, Size ranks) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(gather_rule, {&x});
+  Tensor result = allocate_nothing(with_rows(x.shape(), x.size(0) * ranks), x.dtype());
+  if (node)
+    node->backward = [shape = x.shape()](Backward& b) {
+      b.give(0, allocate(shape, b.gradient().dtype(), {&gather_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
 Tensor reduce_rows(Tensor x, Size ranks) {
   const Size rows = x.size(0) / ranks;
   return moved(std::move(x), rows, gather_rule, "expert output", active_run().component);

@@ -16,6 +16,8 @@ Tensor all_to_all(Tensor x, Size rows, const char* role);
 Tensor reorder(Tensor x, const char* role);
 /// Rows of all tensor-parallel ranks of the experts, and this rank's part of their sum.
 Tensor gather_rows(Tensor x, Size ranks);
+/// The same into the global memory buffer: nothing is allocated.
+Tensor gather_in_buffer(Tensor x, Size ranks);
 Tensor reduce_rows(Tensor x, Size ranks);
 /// swiglu(x) times a number for each row, in one kernel.
 Tensor weighted_swiglu(Tensor x, const Tensor& weights);

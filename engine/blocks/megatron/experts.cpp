@@ -1,5 +1,6 @@
-// Mixture of experts of Megatron-Core: router, all-to-all dispatcher, grouped experts, shared experts.
-// megatron/core/transformer/moe: moe_layer.py, router.py, token_dispatcher.py, experts.py (TEGroupedMLP).
+// Mixture of experts of Megatron-Core: router, dispatchers, grouped or sequential experts, shared experts.
+// megatron/core/transformer/moe: moe_layer.py, router.py, token_dispatcher.py, experts.py (TEGroupedMLP,
+// SequentialMLP).
 #include <cmath>
 
 #include "engine/blocks/megatron/dispatch.h"
@@ -75,8 +76,24 @@ Tensor StageModel::route(const ExpertLayer& layer, const Tensor& tokens) const {
   return scatter_scores(std::move(weights), chosen.indices, e.num_experts);
 }
 
-Tensor StageModel::grouped_experts(const ExpertLayer& layer, Tensor rows, const Tensor& weights) const {
+/// All experts of the rank in one product each way, or one after another with the rows of each.
+Tensor StageModel::local_experts(const ExpertLayer& layer, Tensor rows, const Tensor& weights) const {
   const Place place("experts");
+  const std::int64_t experts = settings_.sizes.local_experts.value();
+  if (settings_.recipe.grouped_experts || experts == 1) return expert_mlp(layer, std::move(rows), weights);
+  ExpertLayer one = layer;
+  one.fc1.stack = one.fc2.stack = 1;
+  std::vector<Size> sizes(static_cast<std::size_t>(experts), rows.size(0) / Size(experts));
+  sizes.back() = rows.size(0) - sizes.back() * Size(experts - 1);
+  std::vector<Tensor> rows_of = split(std::move(rows), sizes, 0);
+  const std::vector<Tensor> weights_of = split(weights, sizes, 0);
+  std::vector<Tensor> outputs;
+  for (std::size_t i = 0; i < sizes.size(); ++i) outputs.push_back(expert_mlp(one, rows_of[i], weights_of[i]));
+  rows_of.clear();
+  return concatenate(outputs, 0, "expert output");
+}
+
+Tensor StageModel::expert_mlp(const ExpertLayer& layer, Tensor rows, const Tensor& weights) const {
   const SequenceLayout layout = rows_only(rows.size(0));
   Tensor wide = column_linear(view(std::move(rows), {layout.sequence, 1, layer.fc1.in}), layer.fc1, layout,
                               "expert input projection");
@@ -106,17 +123,50 @@ Tensor StageModel::shared_expert(const ExpertLayer& layer, const Tensor& normed)
   return multiply(std::move(out), std::move(gate));
 }
 
-// MoELayer.forward with MoEAlltoAllTokenDispatcher. `permuted`, `dispatched` and `computed` are its local variables:
-// they live until it returns.
+// MoELayer.forward.
 Tensor StageModel::experts(const ExpertLayer& layer, Tensor argument) const {
   const Tensor normed = std::move(argument);
+  const Tensor scores = route(layer, view(normed, {normed.size(0) * normed.size(1), settings_.sizes.h}));
+  return settings_.recipe.expert_dispatcher == ExpertDispatcher::all_gather ? gathered_experts(layer, normed, scores)
+                                                                            : exchanged_experts(layer, normed, scores);
+}
+
+// MoEAllGatherTokenDispatcher: every rank has the tokens of all and picks those of its experts.
+Tensor StageModel::gathered_experts(const ExpertLayer& layer, const Tensor& normed, const Tensor& scores) const {
+  const Sizes& z = settings_.sizes;
+  const Size ranks = z.expert_ranks * z.expert_t;
+  const Size tokens = normed.size(0) * normed.size(1);
+  const Size of_all = tokens * ranks;
+  const Size sent = of_all * Size(settings_.model.experts.num_experts_per_tok) / z.expert_ranks;
+  const Size received = z.expert_ranks > 1 ? received_rows(sent, settings_.recipe.expert_imbalance) : sent;
+  Tensor shared;
+  if (settings_.model.experts.n_shared_experts > 0) shared = shared_expert(layer, normed);
+
+  Tensor rows = view(normed, {tokens, z.h});
+  Tensor chosen = scores;
+  if (ranks > 1) {
+    chosen = gather_rows(std::move(chosen), ranks);
+    rows = gather_in_buffer(std::move(rows), ranks);
+  }
+  chosen = contiguous(slice(std::move(chosen), 1, 0, z.local_experts), "scores of local experts");
+  const Tensor source = allocate({received}, DType::int64, {&source_rule, "source of a token copy"});
+  const Tensor permuted = index_rows(std::move(rows), source, "tokens by expert");
+  const Tensor weights = select_scores(std::move(chosen), received);
+  Tensor out = scatter_add_rows(local_experts(layer, permuted, weights), source, of_all);
+  if (ranks > 1) out = reduce_rows(std::move(out), ranks);
+  out = view(std::move(out), normed.shape());
+  return shared.defined() ? add(std::move(out), std::move(shared)) : out;
+}
+
+// MoEAlltoAllTokenDispatcher. `permuted`, `dispatched` and `computed` are its local variables:
+// they live until it returns.
+Tensor StageModel::exchanged_experts(const ExpertLayer& layer, const Tensor& normed, const Tensor& scores) const {
   const Sizes& z = settings_.sizes;
   const Size tokens = normed.size(0) * normed.size(1);
   const Size sent = tokens * Size(settings_.model.experts.num_experts_per_tok);
   const bool exchanges = z.expert_ranks > 1;
   const Size received = exchanges ? received_rows(sent, settings_.recipe.expert_imbalance) : sent;
   const Tensor flat = view(normed, {tokens, z.h});
-  const Tensor scores = route(layer, flat);
 
   const Tensor source = allocate({sent}, DType::int64, {&source_rule, "source of a token copy"});
   Tensor weights = select_scores(scores, sent);
@@ -138,7 +188,7 @@ Tensor StageModel::experts(const ExpertLayer& layer, Tensor argument) const {
     rows = reorder(std::move(rows), "tokens by local expert");
     weights = reorder(std::move(weights), "routing weights by local expert");
   }
-  Tensor out = grouped_experts(layer, std::move(rows), weights);
+  Tensor out = local_experts(layer, std::move(rows), weights);
   if (several) out = reorder(std::move(out), "expert output");
   if (divided) out = reduce_rows(std::move(out), z.expert_t);
   const Tensor computed = out;

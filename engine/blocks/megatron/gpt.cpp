@@ -9,6 +9,8 @@ namespace {
 
 constexpr Rule input_rule{"input", "token ids, labels and masks of the micro-batch", "pretrain_gpt.py: get_batch"};
 
+constexpr Rule empty_rule{"attention scores", "", "Transformer Engine backends.py: matmul_result"};
+
 /// get_batch_on_this_cp_rank: this GPU's part of the sequence is a copy.
 Tensor make_input(const Sizes& z, DType dtype, const char* role) {
   Tensor whole;
@@ -22,6 +24,19 @@ Tensor make_input(const Sizes& z, DType dtype, const char* role) {
 Tensor by_head(Tensor x) {
   const Shape shape{x.size(0), x.size(1) * x.size(2), x.size(3)};
   return transpose(reshape(std::move(x), shape), 0, 1);
+}
+
+/// The flash-attn package takes and gives (b, s, heads, d): copies, unless there is one sequence only.
+/// Transformer Engine's backends.py, FlashAttention.
+Tensor batch_first_attention(Tensor q, Tensor k, Tensor v) {
+  q = contiguous(transpose(std::move(q), 0, 1), "query");
+  k = contiguous(transpose(std::move(k), 0, 1), "key");
+  v = contiguous(transpose(std::move(v), 0, 1), "value");
+  q = transpose(std::move(q), 0, 1);
+  k = transpose(std::move(k), 0, 1);
+  v = transpose(std::move(v), 0, 1);
+  Tensor output = flash_attention(std::move(q), std::move(k), std::move(v));
+  return output.size(1) == 1 ? output : clone(std::move(output));
 }
 
 /// repeat_interleave over the heads.
@@ -77,9 +92,12 @@ Tensor StageModel::core_attention(Tensor q, Tensor k, Tensor v) const {
   if (const std::int64_t gpus = settings_.recipe.context_parallel; gpus > 1)
     return context_parallel_attention(std::move(q), std::move(k), std::move(v), gpus,
                                       settings_.recipe.context_parallel_method);
-  if (settings_.recipe.attention != AttentionKernel::eager)
-    return flash_attention(std::move(q), std::move(k), std::move(v));
-  // dot_product_attention.py.
+  switch (settings_.attention) {
+    case AttentionBackend::cudnn: return flash_attention(std::move(q), std::move(k), std::move(v));
+    case AttentionBackend::flash_attn: return batch_first_attention(std::move(q), std::move(k), std::move(v));
+    default: break;
+  }
+  // dot_product_attention.py; Transformer Engine's backends.py, UnfusedDotProductAttention.
   if (z.a > z.k) {
     k = repeat_heads(std::move(k), z.a / z.k);
     v = repeat_heads(std::move(v), z.a / z.k);
@@ -89,9 +107,12 @@ Tensor StageModel::core_attention(Tensor q, Tensor k, Tensor v) const {
   {
     Tensor queries = by_head(std::move(q));
     Tensor keys = transpose(by_head(std::move(k)), 1, 2);
+    const bool fresh = settings_.attention == AttentionBackend::unfused;  // Megatron's own is the global memory buffer
+    const Shape shape{queries.size(0), queries.size(1), keys.size(2)};
+    const Tensor empty = fresh ? allocate(shape, queries.dtype(), {&empty_rule}) : Tensor();
     scores = bmm(std::move(queries), std::move(keys), "attention scores");
   }
-  Tensor probabilities = dropout(scaled_masked_softmax(std::move(scores)), settings_.model.attention_dropout);
+  Tensor probabilities = dropout(scaled_masked_softmax(scores), settings_.model.attention_dropout);
   Tensor context = bmm(std::move(probabilities), std::move(values), "attention context");
   const Size width = context.size(-1);
   context = view(std::move(context), {z.b, z.a, z.s, width});
@@ -121,8 +142,7 @@ Tensor StageModel::attention(const Block& block, Tensor normed) const {
     q = rotate(std::move(q));
     k = rotate(std::move(k));
   }
-  const bool flash = settings_.recipe.attention != AttentionKernel::eager;
-  if (flash && (turns || z.a > z.k || model.qk_norm != QkNorm::none)) {
+  if (settings_.attention == AttentionBackend::cudnn && (turns || z.a > z.k || model.qk_norm != QkNorm::none)) {
     // Parts of one tensor with strides of their own are made contiguous: _get_qkv_layout.
     q = contiguous(std::move(q), "query");
     k = contiguous(std::move(k), "key");
@@ -179,7 +199,7 @@ Tensor StageModel::activation(Tensor wide) const {
 // its norm, and norms are not recomputed by themselves; Megatron's own layers stand beside their norms.
 Tensor StageModel::layer(const Block& block, Tensor hidden) const {
   const double probability = settings_.model.hidden_dropout;
-  const bool own_layers = settings_.recipe.attention == AttentionKernel::eager;
+  const bool own_layers = !settings_.recipe.transformer_engine;
   const auto normed = [&](const Norm& parameters, const Tensor& x, DiscardedResult& discarded) {
     if (!recomputed_.norms || !own_layers) return norm(parameters, x);
     return discarded.run([this, &parameters](const std::vector<Tensor>& y) { return norm(parameters, y[0]); }, x);
@@ -237,6 +257,7 @@ Tensor StageModel::token_losses(Tensor hidden, const Tensor& labels) const {
   const Place place("head", Component::logits_and_loss);
   const Tensor logits = column_linear(std::move(hidden), head_, layout, "logits");
   const Place inner("loss", Component::logits_and_loss);
+  if (settings_.recipe.loss == Loss::compiled) return compiled_cross_entropy(logits, labels);
   const bool fused = settings_.recipe.loss == Loss::fused || settings_.recipe.loss == Loss::fused_linear;
   return fused ? fused_cross_entropy(logits, labels, z.t) : vocabulary_cross_entropy(logits, labels);
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/blocks/megatron/attention_backend.h"
 #include "engine/blocks/megatron/operations.h"
 #include "engine/config.h"
 #include "engine/parallel/pipeline.h"
@@ -48,6 +49,7 @@ struct Settings {
   const Model& model;
   const Recipe& recipe;
   DType dtype = DType::bfloat16;  ///< of weights and activations
+  AttentionBackend attention = AttentionBackend::cudnn;
   Sizes sizes;
   PipelineChunk stage;
   Buffers* buffers = nullptr;
@@ -119,6 +121,8 @@ class StageModel {
 
   void make_units(bool fold);
   Tensor run(const Unit& unit, Tensor hidden) const;
+  /// A parameter without memory of its own, whose gradient is let go of once it is added to the main gradients.
+  Tensor make_leaf(const Shape& shape) const;
   Tensor add_parameter(const Shape& shape, const char* name, Size times);
   Norm make_norm(Size width, const char* name, Size times);
   ParallelLinear make_linear(Size in, Size out, bool bias, const char* name, Size times);
@@ -139,7 +143,10 @@ class StageModel {
   Tensor activation(Tensor wide) const;
   Tensor experts(const ExpertLayer& layer, Tensor normed) const;
   Tensor route(const ExpertLayer& layer, const Tensor& tokens) const;
-  Tensor grouped_experts(const ExpertLayer& layer, Tensor rows, const Tensor& weights) const;
+  Tensor gathered_experts(const ExpertLayer& layer, const Tensor& normed, const Tensor& scores) const;
+  Tensor exchanged_experts(const ExpertLayer& layer, const Tensor& normed, const Tensor& scores) const;
+  Tensor local_experts(const ExpertLayer& layer, Tensor rows, const Tensor& weights) const;
+  Tensor expert_mlp(const ExpertLayer& layer, Tensor rows, const Tensor& weights) const;
   Tensor shared_expert(const ExpertLayer& layer, const Tensor& normed) const;
   Tensor norm(const Norm& parameters, Tensor x) const;
   Tensor rotate(Tensor x) const;

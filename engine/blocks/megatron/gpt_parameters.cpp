@@ -12,7 +12,8 @@ namespace {
 
 constexpr Rule rotary_rule{"rotary table", "angles of every position, cached for all layers",
                            "Megatron-Core models/common/embeddings/rotary_pos_embedding.py"};
-constexpr Rule buffer_rule{"global memory buffer", "input of linear layers and of attention scores, one for all layers",
+constexpr Rule buffer_rule{"global memory buffer",
+                           "input of linear layers, of attention scores and of experts, one for all layers",
                            "Megatron-Core utils.py: GlobalMemoryBuffer"};
 constexpr Rule dummy_rule{
     "dummy weight gradient",
@@ -61,18 +62,22 @@ Sizes rank_sizes(const Config& config) {
   z.layout.sequence = z.s;
   z.layout.sequence_parallel = recipe.sequence_parallel && recipe.tensor_parallel > 1;
   z.layout.local = z.layout.sequence_parallel ? ceil_divide(z.s, z.t) : z.s;
-  z.layout.gather_buffer = recipe.attention == AttentionKernel::eager;
+  z.layout.gather_buffer = !recipe.transformer_engine;
   return z;
+}
+
+Tensor StageModel::make_leaf(const Shape& shape) const {
+  Tensor leaf = allocate_nothing(shape, settings_.dtype);
+  leaf->requires_grad = true;
+  leaf->gradient_hook = release_gradient;
+  active_run().parameters.push_back(leaf);
+  return leaf;
 }
 
 Tensor StageModel::add_parameter(const Shape& shape, const char* name, Size times) {
   (void)name;
   parameters_ = parameters_ + shape.elements() * times;
-  Tensor parameter = allocate_nothing(shape, settings_.dtype);
-  parameter->requires_grad = true;
-  parameter->gradient_hook = release_gradient;
-  active_run().parameters.push_back(parameter);
-  return parameter;
+  return make_leaf(shape);
 }
 
 StageModel::Norm StageModel::make_norm(Size width, const char* name, Size times) {
@@ -91,6 +96,7 @@ ParallelLinear StageModel::make_linear(Size in, Size out, bool bias, const char*
   if (std::none_of(linear_shapes_.begin(), linear_shapes_.end(), [&](const Shape& known) { return known == shape; }))
     linear_shapes_.push_back(shape);
   if (bias) result.bias = add_parameter({out}, name, times);
+  if (!settings_.recipe.gradient_accumulation_fusion) result.weight = make_leaf({out, in});
   return result;
 }
 
@@ -193,6 +199,7 @@ StageModel::StageModel(const Settings& settings, bool fold) : settings_(settings
 
 void StageModel::make_buffers() {
   const Sizes& z = settings_.sizes;
+  const Recipe& recipe = settings_.recipe;
   const Place place("buffers", Component::workspace);
   if (settings_.model.positions == Positions::rope) {
     // Latent attention has a table in every layer: multi_latent_attention.py.
@@ -210,14 +217,18 @@ void StageModel::make_buffers() {
     buffers_.push_back(allocate(shape, settings_.dtype, {&rule}));
     note_kept(buffers_.back(), rule);
   };
-  const Size gathered = z.s * z.b * z.h;
-  if (settings_.recipe.attention == AttentionKernel::eager) {
-    const Size scores = z.b * z.a * z.s * z.s;
-    if (!settings_.buffers->global) add({z.layout.sequence_parallel ? maximum(scores, gathered) : scores}, buffer_rule);
+  const bool gathers_tokens = recipe.expert_dispatcher == ExpertDispatcher::all_gather && z.local_experts > 0;
+  Size gathered = z.layout.sequence_parallel ? z.s * z.b * z.h : Size(0);
+  if (gathers_tokens && z.expert_ranks * z.expert_t > 1)
+    gathered = maximum(gathered, z.layout.local * z.b * z.h * z.expert_ranks * z.expert_t);
+  const bool head_gathers = z.layout.sequence_parallel && settings_.stage.last;
+  const bool own_layers = !recipe.transformer_engine;
+  if (!settings_.buffers->global && (own_layers || head_gathers || gathers_tokens)) {
+    const Size buffer = own_layers ? maximum(z.b * z.a * z.s * z.s, gathered) : gathered;
+    if (buffer > 0) add({buffer}, buffer_rule);
     settings_.buffers->global = true;
-  } else if (z.layout.sequence_parallel && settings_.stage.last) {
-    add({gathered}, buffer_rule);
   }
+  if (!recipe.gradient_accumulation_fusion) return;
   std::vector<Shape>& known = settings_.buffers->dummy_gradients;
   for (const Shape& shape : linear_shapes_) {
     if (std::find(known.begin(), known.end(), shape) != known.end()) continue;

@@ -45,7 +45,7 @@ void put_off(const Tensor& input, const Tensor& gradient, const Shape& gathered,
 
 Tensor column_linear(Tensor argument, const ParallelLinear& layer, const SequenceLayout& layout, const char* role) {
   const Tensor x = std::move(argument);
-  const Ref<Node> node = begin_node(column_rule, {&x, &layer.bias});
+  const Ref<Node> node = begin_node(column_rule, {&x, &layer.bias, &layer.weight});
   keep(node, x);
   const Tensor gathered = gather(x, layout);
   const Size rows = layout.sequence * x.size(1);
@@ -53,7 +53,7 @@ Tensor column_linear(Tensor argument, const ParallelLinear& layer, const Sequenc
   note_linear(Pass::forward, rows, layer.in * layer.out, read);
   Tensor result = allocate({layout.sequence, x.size(1), layer.out}, x.dtype(), {&column_rule, role});
   if (node)
-    node->backward = [layout, rows, read, in = layer.in, out = layer.out](Backward& b) {
+    node->backward = [layout, rows, read, in = layer.in, out = layer.out, stack = layer.stack](Backward& b) {
       const Tensor kept = b.kept(0);
       const Tensor all_rows = gather(kept, layout);
       note_linear_backward(rows, in * out, read, true, true);
@@ -61,6 +61,7 @@ Tensor column_linear(Tensor argument, const ParallelLinear& layer, const Sequenc
       Tensor input_gradient = allocate({layout.sequence, kept.size(1), in}, dtype, {&column_rule, "input gradient"});
       Tensor scattered = reduce_scatter(input_gradient, layout);
       put_off(kept, b.gradient(), input_gradient.shape(), all_rows.defined());
+      if (b.wants(2)) b.give(2, allocate({stack * out, in}, dtype, {&column_rule, "weight gradient"}));
       if (b.wants(1)) b.give(1, allocate({out}, dtype, {&column_rule, "bias gradient"}));
       b.give(0, std::move(scattered));
     };
@@ -70,7 +71,7 @@ Tensor column_linear(Tensor argument, const ParallelLinear& layer, const Sequenc
 
 Tensor row_linear(Tensor argument, const ParallelLinear& layer, const SequenceLayout& layout, const char* role) {
   const Tensor x = std::move(argument);
-  const Ref<Node> node = begin_node(row_rule, {&x});
+  const Ref<Node> node = begin_node(row_rule, {&x, &layer.weight});
   keep(node, x);
   const Size rows = layout.sequence * x.size(1);
   const Size read = weight_bytes(layer, x.dtype());
@@ -81,12 +82,15 @@ Tensor row_linear(Tensor argument, const ParallelLinear& layer, const SequenceLa
     result = reduce_scatter(std::move(partial), layout);
   }
   if (node)
-    node->backward = [layout, rows, read, in = layer.in, out = layer.out](Backward& b) {
+    node->backward = [layout, rows, read, in = layer.in, out = layer.out, stack = layer.stack](Backward& b) {
       const Tensor kept = b.kept(0);
       const Tensor all_rows = gather(b.gradient(), layout);
       note_linear_backward(rows, in * out, read, true, true);
       put_off(kept, all_rows.defined() ? all_rows : b.gradient(), kept.shape(), false);
-      b.give(0, allocate({layout.sequence, kept.size(1), in}, b.gradient().dtype(), {&row_rule, "input gradient"}));
+      const DType dtype = b.gradient().dtype();
+      Tensor input_gradient = allocate({layout.sequence, kept.size(1), in}, dtype, {&row_rule, "input gradient"});
+      if (b.wants(1)) b.give(1, allocate({stack * out, in}, dtype, {&row_rule, "weight gradient"}));
+      b.give(0, std::move(input_gradient));
     };
   finish_node(node, result);
   return result;

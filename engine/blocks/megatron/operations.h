@@ -1,8 +1,8 @@
 // The operations that Megatron-Core adds to PyTorch's: its autograd functions, each with what it keeps.
 //
 // Tensors are (s, b, h): sequence first. With sequence parallelism a rank holds s / t rows between the linear
-// layers; what a linear layer gathers is not kept but gathered again in backward. Weight gradients of linear
-// layers are added to the main gradients by the matrix product itself and take no memory of their own.
+// layers; what a linear layer gathers is not kept but gathered again in backward. With fused accumulation the matrix
+// product itself adds a weight's gradient to the main gradients; without it the gradient is a tensor until it is added.
 // Source: NVIDIA/Megatron-LM megatron/core, commit d98e8a64, and Transformer Engine's modules that it calls.
 #pragma once
 
@@ -23,12 +23,12 @@ struct SequenceLayout {
   bool gather_buffer = false;      ///< linear layers gather into the global memory buffer (Megatron's own, without TE)
 };
 
-/// A weight that tensor parallelism divides, and a bias that may be absent. The gradient of the weight never
-/// exists as a tensor.
+/// A weight that tensor parallelism divides, and a bias that may be absent.
 struct ParallelLinear {
   Size in;
   Size out;        ///< of this rank
   Tensor bias;     ///< undefined: none
+  Tensor weight;   ///< undefined: its gradient never exists as a tensor, products add to the main gradients themselves
   Size stack = 1;  ///< matrices, of which each row meets one: the experts of a rank
 };
 
@@ -60,6 +60,9 @@ Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const Seque
 Tensor scatter_sequence(Tensor x, const SequenceLayout& layout);
 /// Loss of every token over logits that are divided by the vocabulary: (s, b).
 Tensor vocabulary_cross_entropy(Tensor logits, const Tensor& labels);
+/// The same in compiled parts (--cross-entropy-loss-fusion, whose implementation is "native" by default): each writes
+/// its fp32 result beside its argument.
+Tensor compiled_cross_entropy(Tensor logits, const Tensor& labels);
 /// The same in Transformer Engine's kernels: the gradient is written over the logits.
 Tensor fused_cross_entropy(Tensor logits, const Tensor& labels, Size t);
 /// Mean over the tokens that count.

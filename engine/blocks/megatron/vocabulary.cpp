@@ -13,6 +13,8 @@ constexpr Rule scatter_rule{"part of the sequence", "",
 constexpr Rule entropy_rule{"vocabulary-parallel cross entropy",
                             "softmax of the logits: the backward of the loss needs it",
                             "Megatron-Core tensor_parallel/cross_entropy.py: _VocabParallelCrossEntropy"};
+constexpr Rule compiled_rule{"compiled cross entropy", "softmax of the logits: the backward of the loss needs it",
+                             "Megatron-Core fusions/fused_cross_entropy.py: _VocabParallelCrossEntropy"};
 constexpr Rule fused_rule{"fused cross entropy", "gradient of the logits, written over them in forward",
                           "Transformer Engine pytorch/cross_entropy.py: CrossEntropyFunction"};
 constexpr Rule mean_rule{"mean of the loss", "which tokens count", "pretrain_gpt.py: loss_func"};
@@ -88,6 +90,32 @@ Tensor vocabulary_cross_entropy(Tensor argument, const Tensor& labels) {
       const Tensor targets_kept = b.kept(2);
       const Tensor update = allocate(mask_kept.shape(), DType::float32, {&entropy_rule});
       b.give(0, b.kept(0));  // the gradient is written over the softmax
+    };
+  finish_node(node, loss);
+  return loss;
+}
+
+Tensor compiled_cross_entropy(Tensor argument, const Tensor& labels) {
+  const Tensor logits = std::move(argument);
+  const Ref<Node> node = begin_node(compiled_rule, {&logits});
+  const Shape tokens{logits.size(0), logits.size(1)};
+  Tensor softmax;
+  {
+    const Tensor upcast = allocate(logits.shape(), DType::float32, {&compiled_rule, "fp32 logits"});
+    softmax = allocate(logits.shape(), DType::float32, {&compiled_rule, "softmax of the logits"});
+  }
+  const Tensor mask = allocate(tokens, DType::boolean, {&compiled_rule, "mask of other ranks' targets"});
+  const Tensor targets = allocate(tokens, DType::int64, {&compiled_rule, "masked targets"});
+  Tensor loss = allocate(tokens, DType::float32, {&compiled_rule, "loss of each token"});
+  keep(node, softmax);
+  keep(node, mask);
+  keep(node, targets);
+  (void)labels;
+  if (node)
+    node->backward = [dtype = logits.dtype()](Backward& b) {
+      const Tensor kept = b.kept(0);
+      const Tensor gradient = allocate(kept.shape(), DType::float32, {&compiled_rule, "gradient of the logits"});
+      b.give(0, allocate(kept.shape(), dtype, {&compiled_rule, "gradient of the logits"}));
     };
   finish_node(node, loss);
   return loss;

@@ -109,6 +109,12 @@ LlamaForm deepseek_v3() {
   return result;
 }
 
+LlamaForm llama4() {
+  LlamaForm result = form("llama4_text");
+  result.turning = LlamaForm::Turning::complex;
+  return result;
+}
+
 LlamaForm gpt_oss() {
   LlamaForm result = form("gpt_oss");
   result.norm = NormLayer::Form::olmo2;
@@ -157,9 +163,11 @@ const LlamaForm forms[] = {form("llama"),
                            form("qwen2_moe"),
                            form("qwen3_moe"),
                            form("olmoe"),
+                           form("deepseek"),
                            deepseek_v2(),
                            deepseek_v3(),
                            gpt_oss(),
+                           llama4(),
                            partial("glm4_moe"),
                            partial("minimax_m2")};
 

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "engine/blocks/transformers/deepseek_moe.h"
 #include "engine/blocks/transformers/experts.h"
 #include "engine/blocks/transformers/latent_attention.h"
+#include "engine/blocks/transformers/llama4.h"
 #include "engine/parameters/parameters.h"
 
 namespace trainmem::transformers {
@@ -214,12 +216,16 @@ Tensor FeedForward::operator()(const Tensor& given) const {
 
 std::unique_ptr<AttentionPart> make_attention(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer) {
   if (m.latent_attention.kv_lora_rank > 0) return std::make_unique<LatentSelfAttention>(m, form, dtype);
+  if (m.model_type == "llama4_text") return make_llama4_attention(m, form, dtype, layer);
   return std::make_unique<SelfAttention>(m, form, dtype, layer);
 }
 
 std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& m, const LlamaForm& form, DType dtype,
                                                    std::int64_t layer) {
-  if (layer_kind(m, layer).experts) return std::make_unique<SparseFeedForward>(m, form, dtype);
+  const bool experts = layer_kind(m, layer).experts;
+  if (experts && m.model_type == "llama4_text") return make_llama4_experts(m, form, dtype);
+  if (experts && m.model_type == "deepseek") return make_deepseek_moe(m, form, dtype);
+  if (experts) return std::make_unique<SparseFeedForward>(m, form, dtype);
   return std::make_unique<FeedForward>(m, form, dtype);
 }
 

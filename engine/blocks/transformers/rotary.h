@@ -30,7 +30,8 @@ void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor&
 /// gpt-oss: the first half times cos minus the second times sin, and the other way about.
 void apply_rotary_halves(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 /// DeepSeek-V2: pairs of channels as complex numbers, in fp32; `turns` (1, s, width) holds complex numbers too.
-void apply_rotary_complex(Tensor& q, Tensor& k, const Tensor& turns);
+/// `heads`: the dimension of query and key that counts their heads.
+void apply_rotary_complex(Tensor& q, Tensor& k, const Tensor& turns, int heads = 1);
 /// DeepSeek-V3: the two channels of each pair are moved to the two halves first.
 void apply_rotary_pairs(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 
