@@ -46,6 +46,20 @@ TEST_CASE("published runs: every file is read, every case has its own name and a
   }
 }
 
+// Functional tests of Megatron-LM with Transformer Engine, on A100, H100 and GB200: eager, flash and cuDNN attention,
+// deterministic or not, without fused gradient accumulation, five pipeline layouts.
+TEST_CASE("published runs: dense functional tests of Megatron-LM with Transformer Engine within 0.8 %") {
+  int tests = 0;
+  for (const MeasuredScore& one : accuracy().measured) {
+    if (one.file != "megatron-goldens" || !one.scored() || one.id.rfind("gpt3_mcore_te", 0) != 0) continue;
+    if (one.id == "gpt3_mcore_te_tp2_pp2_cp2_1node") continue;  // tp2 pp2 cp2 of eight GPUs on a node of four
+    CAPTURE(one.id);
+    ++tests;
+    CHECK(std::abs(one.error()) < 0.008);
+  }
+  CHECK(tests >= 30);
+}
+
 TEST_CASE("published runs: dense Megatron-LM on B200 within 0.02 %, transformers on one A100 within 0.2 %") {
   int megatron = 0;
   int one_gpu = 0;
