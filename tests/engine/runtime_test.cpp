@@ -8,10 +8,10 @@ using namespace trainmem;
 
 namespace {
 
-Gpu of(GpuArchitecture architecture) {
-  Gpu gpu;
-  gpu.architecture = architecture;
-  return gpu;
+Config of(GpuArchitecture architecture) {
+  Config config;
+  config.gpu.architecture = architecture;
+  return config;
 }
 
 constexpr Bytes mib = 1024 * 1024;
@@ -22,9 +22,12 @@ TEST_CASE("runtime: cuBLAS workspaces are 8,519,680 bytes a handle on A100 and 3
   CHECK(cublas_workspace(of(GpuArchitecture::ampere)) == 2 * 8519680);
   CHECK(cublas_workspace(of(GpuArchitecture::hopper)) == 2 * 32 * mib);
   CHECK(cublas_workspace(of(GpuArchitecture::blackwell)) == 2 * 8519680);
-  CHECK(transformer_engine_workspace(of(GpuArchitecture::blackwell)) == 32 * mib);
-  CHECK(transformer_engine_workspace(of(GpuArchitecture::ampere)) == 4 * mib);
+  CHECK(transformer_engine_workspace(of(GpuArchitecture::blackwell).gpu) == 32 * mib);
+  CHECK(transformer_engine_workspace(of(GpuArchitecture::ampere).gpu) == 4 * mib);
   CHECK(cublas_workspace(of(GpuArchitecture::other)) == 0);
+  Config deterministic = of(GpuArchitecture::ampere);
+  deterministic.recipe.deterministic = true;  // CUBLAS_WORKSPACE_CONFIG=:4096:8
+  CHECK(cublas_workspace(deterministic) == 2 * 32 * mib);
   const Row row = cublas_workspace_row(of(GpuArchitecture::ampere));
   CHECK(row.bytes == 2 * 8519680);
   CHECK(row.elements * row.copies == row.bytes);
