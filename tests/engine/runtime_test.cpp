@@ -37,7 +37,7 @@ TEST_CASE("runtime: cuBLAS workspaces are 8,519,680 bytes a handle on A100 and 3
 
 TEST_CASE("runtime: one GPU has a context and no communicator") {
   Config config;
-  config.gpu = of(GpuArchitecture::ampere);
+  config.gpu = of(GpuArchitecture::ampere).gpu;
   const auto rows = runtime_rows(config);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].name == "CUDA context");
@@ -48,7 +48,7 @@ TEST_CASE("runtime: one GPU has a context and no communicator") {
 
 TEST_CASE("runtime: every way of parallelism brings a communicator, ordered ranges and a source") {
   Config config;
-  config.gpu = of(GpuArchitecture::hopper);
+  config.gpu = of(GpuArchitecture::hopper).gpu;
   config.recipe.data_parallel_size = 16;
   config.recipe.hybrid_shard_size = 8;
   config.recipe.tensor_parallel = 8;
