@@ -22,6 +22,12 @@ Bytes sum(const ComponentBytes& components) {
 }
 
 /// The hidden states of one micro-batch in fp32.
+/// Query, key, value and output of a layer's attention, in fp32.
+Bytes attention_tensors(const Config& config) {
+  const Bytes tokens = config.recipe.micro_batch_size * config.recipe.sequence_length;
+  return 8 * tokens * (config.model.num_attention_heads + config.model.num_key_value_heads) * config.model.head_dim;
+}
+
 Bytes hidden_states(const Config& config) {
   return 4 * config.recipe.micro_batch_size * config.recipe.sequence_length * config.model.hidden_size;
 }
@@ -121,7 +127,8 @@ TEST_CASE("property: more recomputation never costs more") {
     const Bytes selective = with(Recomputation::selective_attention);
     const Bytes full = with(Recomputation::full);
     // A block that is recomputed makes its output once more, which a single block may not earn back.
-    if (selective >= 0 && none >= 0) CHECK(selective <= none);
+    // Attention that runs again copies its inputs once more where its kernel wants the batch first.
+    if (selective >= 0 && none >= 0) CHECK(selective <= none + attention_tensors(config));
     if (full >= 0 && none >= 0) CHECK(full <= std::max(none, selective) + hidden_states(config));
   }
 }
