@@ -18,7 +18,7 @@ constexpr std::int64_t hidden = 1024;
 /// A small Llama; rotary positions make query and key tensors of their own.
 Config llama(Framework framework) {
   Config config;
-  config.gpu.architecture = GpuArchitecture::ampere;
+  config.gpu.architecture = GpuArchitecture::hopper;
   Model& model = config.model;
   model.hidden_size = hidden;
   model.intermediate_size = 2816;
@@ -34,7 +34,7 @@ Config llama(Framework framework) {
   recipe.sequence_length = sequence;
   if (framework == Framework::megatron) {
     recipe.precision = Precision::bf16_mixed;
-    recipe.attention = AttentionKernel::flash;
+    recipe.attention = AttentionKernel::sdpa;
     recipe.loss = Loss::vocabulary_parallel;
     recipe.fused_norm = recipe.fused_mlp = recipe.fused_rope = true;
     recipe.pipeline_parallel = 4;

@@ -17,7 +17,7 @@ namespace {
 
 Config tied_gpt() {
   Config config;
-  config.gpu.architecture = GpuArchitecture::ampere;
+  config.gpu.architecture = GpuArchitecture::hopper;
   config.model = small_gpt(12);
   config.model.vocab_size = 50257;
   config.model.tie_word_embeddings = true;

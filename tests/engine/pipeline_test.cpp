@@ -20,7 +20,7 @@ namespace {
 /// A GPT of 16 layers, all of whose dropouts leave masks.
 Config pipelined_gpt(PipelineSchedule schedule, std::int64_t stages, std::int64_t micro_batches) {
   Config config;
-  config.gpu.architecture = GpuArchitecture::ampere;
+  config.gpu.architecture = GpuArchitecture::hopper;
   config.model = small_gpt(16);
   config.recipe = megatron_recipe();
   Recipe& recipe = config.recipe;
@@ -193,7 +193,7 @@ namespace {
 /// Llama of 14 layers under torchtitan: with embedding and head 16, four a stage.
 Config pipelined_llama(PipelineSchedule schedule, std::int64_t stages, std::int64_t micro_batches) {
   Config config;
-  config.gpu.architecture = GpuArchitecture::ampere;
+  config.gpu.architecture = GpuArchitecture::hopper;
   config.model = small_llama(14);
   Recipe& recipe = config.recipe;
   recipe.framework = Framework::torchtitan;
