@@ -257,7 +257,7 @@ Tensor StageModel::token_losses(Tensor hidden, const Tensor& labels) const {
   const Place place("head", Component::logits_and_loss);
   const Tensor logits = column_linear(std::move(hidden), head_, layout, "logits");
   const Place inner("loss", Component::logits_and_loss);
-  if (settings_.recipe.loss == Loss::compiled) return compiled_cross_entropy(logits, labels);
+  if (settings_.recipe.loss == Loss::compiled) return native_cross_entropy(logits, labels);
   const bool fused = settings_.recipe.loss == Loss::fused || settings_.recipe.loss == Loss::fused_linear;
   return fused ? fused_cross_entropy(logits, labels, z.t) : vocabulary_cross_entropy(logits, labels);
 }

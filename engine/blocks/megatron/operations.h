@@ -62,7 +62,7 @@ Tensor scatter_sequence(Tensor x, const SequenceLayout& layout);
 Tensor vocabulary_cross_entropy(Tensor logits, const Tensor& labels);
 /// The same in compiled parts (--cross-entropy-loss-fusion, whose implementation is "native" by default): each writes
 /// its fp32 result beside its argument.
-Tensor compiled_cross_entropy(Tensor logits, const Tensor& labels);
+Tensor native_cross_entropy(Tensor logits, const Tensor& labels);
 /// The same in Transformer Engine's kernels: the gradient is written over the logits.
 Tensor fused_cross_entropy(Tensor logits, const Tensor& labels, Size t);
 /// Mean over the tokens that count.

@@ -95,7 +95,7 @@ Tensor vocabulary_cross_entropy(Tensor argument, const Tensor& labels) {
   return loss;
 }
 
-Tensor compiled_cross_entropy(Tensor argument, const Tensor& labels) {
+Tensor native_cross_entropy(Tensor argument, const Tensor& labels) {
   const Tensor logits = std::move(argument);
   const Ref<Node> node = begin_node(compiled_rule, {&logits});
   const Shape tokens{logits.size(0), logits.size(1)};
