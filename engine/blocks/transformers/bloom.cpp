@@ -88,7 +88,9 @@ class BloomBlock : public Block {
     Tensor weights;  // held until the block returns
     const Tensor attended = attend(normed, hidden, inputs, weights);
     normed = norm(post_attention_norm_, "norm before MLP", attended);
-    return mlp(normed, attended);
+    Tensor result = mlp(normed, attended);
+    returned_weights_ = std::move(weights);
+    return result;
   }
 
  private:

@@ -68,14 +68,17 @@ class FalconBlock : public Block {
     const Tensor before_attention = norm(first, "norm before attention", hidden);
     Tensor before_mlp = before_attention;
     if (!in_turn && model_.norms_per_layer > 1) before_mlp = norm(second, "norm before MLP", hidden);
-    const Tensor attended = attend(before_attention, inputs);
+    Tensor weights;  // of eager attention: held until the block returns
+    const Tensor attended = attend(before_attention, inputs, weights);
     if (in_turn) {
       residual = dropout_add(attended, residual, model_.attention_dropout);
       before_mlp = norm(second, "norm before MLP", residual);
     }
     Tensor fed = mlp(before_mlp);
     if (!in_turn) fed = add_in_place(std::move(fed), attended);
-    return dropout_add(fed, residual, model_.hidden_dropout);
+    Tensor result = dropout_add(fed, residual, model_.hidden_dropout);
+    returned_weights_ = std::move(weights);
+    return result;
   }
 
  private:
@@ -121,7 +124,7 @@ class FalconBlock : public Block {
     }
   }
 
-  Tensor attend(const Tensor& hidden, const BlockInputs& inputs) const {
+  Tensor attend(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
     const Place place("attention");
     const Tensor fused = query_key_value_(hidden);
     Tensor query;
@@ -132,9 +135,10 @@ class FalconBlock : public Block {
     key = transpose(std::move(key), 1, 2);
     value = transpose(std::move(value), 1, 2);
     if (!inputs.alibi.defined()) apply_rotary(query, key, inputs.cos, inputs.sin);
-    Tensor scores;  // of eager attention: held until the function returns
-    Tensor out = inputs.attention == AttentionKernel::eager ? eager(query, key, value, hidden.dtype(), inputs, scores)
-                                                            : fast(query, key, value, inputs);
+    Scores scores;  // of eager attention: local variables of the function
+    Tensor out = inputs.attention == AttentionKernel::eager
+                     ? eager(query, key, value, hidden.dtype(), inputs, scores, weights)
+                     : fast(query, key, value, inputs);
     out = reshape(transpose(std::move(out), 1, 2), hidden.shape());
     return dense_(out);
   }
@@ -153,19 +157,29 @@ class FalconBlock : public Block {
     return scaled_dot_product_attention(query, key, value, call);
   }
 
+  /// Local variables of FalconAttention.forward with ALiBi.
+  struct Scores {
+    Tensor product;
+    Tensor fp32;
+    Tensor logits;
+  };
+
   /// The softmax is in the format of the hidden states.
   Tensor eager(const Tensor& query, const Tensor& key, const Tensor& value, DType dtype, const BlockInputs& inputs,
-               Tensor& scores) const {
-    scores = matmul(query, transpose(key, -1, -2), "scores");
+               Scores& scores, Tensor& weights) const {
+    Tensor product = matmul(query, transpose(key, -1, -2), "scores");
     if (!inputs.alibi.defined()) {
-      scores = softmax(scores + inputs.mask, dtype);  // divided in place before
-      return matmul(scores, value, "attention output");
+      weights = std::move(product);
+      weights = softmax(weights + inputs.mask, dtype);  // divided in place before
+      return matmul(weights, value, "attention output");
     }
-    scores = to(scores, DType::float32);
+    scores.product = std::move(product);
+    scores.fp32 = to(scores.product, DType::float32);
     const Size b = query.size(0);
-    const Tensor logits = scores + view(inputs.alibi, {b, query.size(1), 1, inputs.alibi.size(2)});
-    const Tensor probabilities = dropout(softmax(logits + inputs.mask, dtype), model_.attention_dropout);
-    return matmul(probabilities, value, "attention output");
+    scores.logits = scores.fp32 + view(inputs.alibi, {b, query.size(1), 1, inputs.alibi.size(2)});
+    weights = softmax(scores.logits + inputs.mask, dtype);
+    weights = dropout(weights, model_.attention_dropout);
+    return matmul(weights, value, "attention output");
   }
 
   Tensor mlp(const Tensor& argument) const {

@@ -58,7 +58,9 @@ class GptjBlock : public Block {
     Tensor weights;  // held until the block returns
     const Tensor attended = attend(hidden, inputs, weights);
     const Tensor fed = mlp(hidden);
-    return (attended + fed) + residual;
+    Tensor result = (attended + fed) + residual;
+    returned_weights_ = std::move(weights);
+    return result;
   }
 
  private:

@@ -183,7 +183,10 @@ Tensor CausalModel::run_layer(std::size_t i, Tensor hidden, const BlockInputs& i
   const Forward block = [this, i, inputs](Tensor x) {
     Run& run = active_run();
     const Set<std::int32_t> region(run.compiled_region, run.compiles_blocks ? run.next_region++ : 0);
-    return blocks_[i]->forward(std::move(x), inputs);
+    Tensor result = blocks_[i]->forward(std::move(x), inputs);
+    Tensor weights = blocks_[i]->take_weights();
+    if (block_weights_ != nullptr) *block_weights_ = std::move(weights);
+    return result;
   };
   if (wrapper_ == nullptr) return recomputed(i, std::move(hidden), block);
   const auto sharded = [this, i](Tensor x, const Forward& inner) {
@@ -204,6 +207,9 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
   Tensor hidden = std::move(state.hidden);
   if (wrapper_ != nullptr && embedding_group_ >= 0 && embedding_group_ != head_group_)
     hidden = wrapper_->after_forward(embedding_group_, std::move(hidden));
+  // outputs = block(...): a block's attention weights live until the next one has returned.
+  Tensor block_weights;
+  const Set<Tensor*> returned(block_weights_, &block_weights);
   LayerStretches stretches;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Layer layer(slots_[i].index);

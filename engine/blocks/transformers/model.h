@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/config.h"
@@ -36,6 +37,11 @@ class Block {
  public:
   virtual ~Block() = default;
   virtual Tensor forward(Tensor hidden, const BlockInputs& inputs) = 0;
+  /// Attention weights that forward returned beside its result; undefined in most families.
+  Tensor take_weights() { return std::move(returned_weights_); }
+
+ protected:
+  Tensor returned_weights_;
 };
 
 /// Local variables of a forward, let go in their order (the standard library's lists differ in theirs).
@@ -135,9 +141,10 @@ class CausalModel {
   PipelineChunk part_;
   int embedding_group_ = -1;  ///< -1: none
   int head_group_ = -1;
-  std::vector<int> groups_;     ///< of each block
-  std::vector<Tensor> chunks_;  ///< logits, where they are made in chunks
-  Tensor hidden_;               ///< local variable of the forward, alive until the loss is there
+  std::vector<int> groups_;          ///< of each block
+  std::vector<Tensor> chunks_;       ///< logits, where they are made in chunks
+  Tensor hidden_;                    ///< local variable of the forward, alive until the loss is there
+  Tensor* block_weights_ = nullptr;  ///< what the last block returned beside its result: a local of the forward
 };
 
 }  // namespace trainmem::transformers

@@ -29,7 +29,9 @@ class MptBlock : public Block {
     hidden = dropout(attended, model_.hidden_dropout) + residual;
     normed = norm(norm_2_, "norm before MLP", hidden);
     residual = hidden;
-    return mlp(normed, residual);
+    Tensor result = mlp(normed, residual);
+    returned_weights_ = std::move(weights);
+    return result;
   }
 
  private:
