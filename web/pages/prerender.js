@@ -1,17 +1,24 @@
 // Puts exact numbers into the page at build time, for readers without JavaScript and for link previews: the default
 // configuration, and some recipes on the model and GPU that it was written for, computed by the engine that the page
-// will load. Also lets the browser fetch that engine while it still reads the page.
+// will load; and the default configuration's answer, shown until that engine answers. Also lets the browser fetch the
+// engine while it still reads the page.
+import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
 
 const most = 8;
+const first = JSON.parse(readFileSync(new URL('../source/default_config.json', import.meta.url), 'utf8'));
 const gib = bytes => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 const plain = text => text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
 
 function rows(engine) {
   const { models, gpus, recipes } = JSON.parse(engine.presets());
   const cases = [
-    { name: 'Full fine-tuning, one GPU, defaults of transformers', model: 'llama2-7b', gpu: 'h100-sxm' },
+    {
+      name: 'Full fine-tuning, one GPU, defaults of transformers',
+      model: first.model.preset,
+      gpu: first.gpu.preset,
+    },
     ...recipes.map(({ id, name, model, gpu }) => ({ name, model, gpu, recipe: id })),
   ];
   const found = [];
@@ -39,6 +46,29 @@ function rows(engine) {
   return found;
 }
 
+/** Members of a result that Summary of source/border.ts has; of `runtime` the bytes alone. */
+const shown = [
+  'allocated',
+  'reserved',
+  'device',
+  'peak_phase',
+  'peak_where',
+  'components',
+  'verdict',
+  'num_gpus',
+  'global_batch_size',
+];
+
+/** source/first_answer.ts reads it. */
+function firstAnswer(engine) {
+  const { result } = JSON.parse(engine.estimate(JSON.stringify(first)));
+  const summary = Object.fromEntries(shown.map(name => [name, result[name]]));
+  summary.runtime = result.runtime.map(({ bytes }) => ({ bytes }));
+  const subject = JSON.parse(engine.presets()).models.find(({ id }) => id === first.model.preset).name;
+  const json = JSON.stringify({ subject, result: summary }).replaceAll('<', '\\u003c');
+  return `<script type="application/json">${json}</script>`;
+}
+
 function table(found) {
   const head = ['Recipe', 'Model', 'GPU', 'Needs', 'Allocated at the peak, bytes', ''];
   const line = (cells, tag) => `<tr>${cells.map(cell => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
@@ -55,11 +85,20 @@ export function prerender(engineModule) {
         const engine = await loadEngine(dirname(engineModule));
         const wasm = Object.keys(bundle).find(name => name.endsWith('.wasm') && name.includes('_first'));
         return {
-          html: html.replace('<!-- exact numbers -->', table(rows(engine))),
+          html: html
+            .replace('<!-- exact numbers -->', () => table(rows(engine)))
+            .replace('<!-- first answer -->', () => firstAnswer(engine)),
           tags: [
             {
               tag: 'link',
-              attrs: { rel: 'preload', as: 'fetch', type: 'application/wasm', crossorigin: true, href: `./${wasm}` },
+              attrs: {
+                rel: 'preload',
+                as: 'fetch',
+                type: 'application/wasm',
+                crossorigin: true,
+                fetchpriority: 'low', // after what draws the page
+                href: `./${wasm}`,
+              },
               injectTo: 'head',
             },
           ],

@@ -138,26 +138,31 @@ export interface Bandwidth {
   rates: RateBandwidth[];
 }
 
-export interface Result {
+/** What the headline, the bar and its legend say. */
+export interface Summary {
   allocated: number;
   reserved: Range;
   device: Range;
   peak_phase: PhaseName;
   peak_where: string;
   components: ComponentBytes;
+  runtime: Pick<RuntimeRow, 'bytes'>[];
+  verdict: Verdict;
+  num_gpus: number;
+  global_batch_size: number;
+}
+
+export interface Result extends Summary {
   rows: Row[];
   phases: PhasePeak[];
   timeline: TimelinePoint[];
   stages: Stage[];
   runtime: RuntimeRow[];
-  verdict: Verdict;
   textbook: TextbookLine[];
   bandwidth: Bandwidth;
   parameters: number;
   active_parameters: number;
   trainable_parameters: number;
-  num_gpus: number;
-  global_batch_size: number;
   not_counted: string[];
 }
 

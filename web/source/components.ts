@@ -1,6 +1,6 @@
 // The ten components and five phases in the page's words. Colours stand in styles/tokens.ts under the same names.
 
-import type { ComponentBytes, ComponentName, PhaseName, Result } from './border.js';
+import type { ComponentBytes, ComponentName, PhaseName, Summary } from './border.js';
 
 /** In the order in which bars stack them: states first, then what a step adds. */
 export const componentNames: readonly ComponentName[] = [
@@ -77,17 +77,17 @@ export function componentSegments(components: ComponentBytes): Segment[] {
  * What a run cannot do without: its tensors, and the least that lives outside the allocator. Cached blocks are given
  * back before memory runs out. As in engine/verdict.h.
  */
-export function leastNeeded({ allocated, runtime }: Result): number {
+export function leastNeeded({ allocated, runtime }: Summary): number {
   return runtime.reduce((sum, row) => sum + row.bytes.low, allocated);
 }
 
 /** Nothing but cached blocks lies beyond the capacity. */
-export function fitsWithoutCache({ verdict }: Result): boolean {
+export function fitsWithoutCache({ verdict }: Summary): boolean {
   return verdict.fit === 'tight' && verdict.margin < 0;
 }
 
 /** Components, then what lives outside the allocator, then what it caches. Sums to the device's total. */
-export function deviceSegments(result: Result): Segment[] {
+export function deviceSegments(result: Summary): Segment[] {
   const segments = componentSegments(result.components);
   const cached = result.reserved.expected - result.allocated;
   const outside = result.device.expected - result.reserved.expected;

@@ -4,6 +4,8 @@
 // the state. While a configuration has issues the last good answer stays, and the issues stand beside it.
 
 import type { Config, Engine, GoodAnswer, Issue, Preset, Scalar, Section, SectionName } from './border.js';
+import defaults from './default_config.json';
+import type { FirstAnswer } from './first_answer.js';
 import type { Units } from './format.js';
 
 export interface Draft {
@@ -24,6 +26,8 @@ export interface State {
   /** Why there is no engine, or why it stopped. */
   failure?: string;
   good?: GoodAnswer;
+  /** What stands in the page until the engine has answered. */
+  first?: FirstAnswer | undefined;
   /** The link of what stands in the fields, computable or not. */
   link: string;
   /** The presets of the last good answer. */
@@ -44,10 +48,7 @@ export interface State {
 
 export type Change = 'edit' | 'choice' | 'view' | 'opened' | 'engine';
 
-export const defaultConfig: Config = {
-  model: { preset: 'llama2-7b' },
-  gpu: { preset: 'h100-sxm' },
-};
+export const defaultConfig: Config = defaults;
 
 /** Answers faster than this, in milliseconds, need not wait for the next frame. */
 const smooth = 8;
@@ -119,6 +120,12 @@ export class Calculator {
     private readonly changed: (change: Change) => void,
     private readonly later?: (work: () => void) => void,
   ) {}
+
+  /** What the page shows until the engine has arrived. */
+  begin(first: FirstAnswer | undefined): void {
+    this.state.first = first;
+    if (first) this.state.subject = first.subject;
+  }
 
   /** The engine has arrived: everything is computed for the first time, or again. */
   start(engine: Engine): void {

@@ -10,6 +10,7 @@ import { configOf } from './attribute.js';
 import { copyText } from './clipboard.js';
 import { Companion } from './companion.js';
 import { engine } from './engine.js';
+import { firstAnswer } from './first_answer.js';
 import type { Units } from './format.js';
 import { keepForOffline, Sharing } from './share/later.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
@@ -127,6 +128,7 @@ export class TrainmemCalculator extends LitElement implements View {
       this.address = new Address(fragment => this.openLink(fragment));
       restorePageTheme();
     }
+    if (this.page && !this.given() && Address.opened() === '') this.calculator.begin(firstAnswer(this));
     // Far below the fold an embed waits until it is near.
     if (this.started || this.page || typeof IntersectionObserver === 'undefined') this.load();
     else {
@@ -339,9 +341,10 @@ export class TrainmemCalculator extends LitElement implements View {
   }
 
   private body(tools: TemplateResult) {
-    const { good, engine: loaded, failure } = this.calculator.state;
-    const answer = good
-      ? headline(this, good, this.view !== 'bar', tools)
+    const { good, first, engine: loaded, failure } = this.calculator.state;
+    const summary = good?.result ?? (failure ? undefined : first?.result);
+    const answer = summary
+      ? headline(this, summary, this.view !== 'bar', tools)
       : failure && !loaded
         ? nothing
         : html`<section class="panel answer waiting" aria-busy=${!loaded}>
@@ -367,13 +370,13 @@ export class TrainmemCalculator extends LitElement implements View {
   }
 
   protected override render() {
-    const { good } = this.calculator.state;
+    const { good, first } = this.calculator.state;
     const options = {
       home: this.home,
       dark: isDark(this),
       switchTheme: this.page ? this.switchTheme : undefined,
       bring: this.readonly || this.view !== 'full' ? undefined : () => this.sharing.bring(),
-      take: this.view === 'bar' || !good ? undefined : () => this.sharing.take(),
+      take: this.view === 'bar' || !(good ?? first) ? undefined : () => this.sharing.take(),
     };
     return html`${
       good && this.view === 'full'

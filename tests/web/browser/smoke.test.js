@@ -9,6 +9,25 @@ pageTest('the page answers at once', {}, async page => {
   assert.match(await fragment(page), /^v=1&model=llama2-7b&gpu=h100-sxm&end$/);
 });
 
+pageTest('a first visit sees its answer before the engine has come, and the engine says the same', {}, async page => {
+  let release;
+  const released = new Promise(resolve => {
+    release = resolve;
+  });
+  await page.route('**/*.wasm', async route => {
+    await released;
+    await route.continue();
+  });
+  await page.goto(origin());
+  const words = state => page.locator(`.answer${state}`).evaluate(answer => answer.innerText);
+  await page.locator('.answer[inert] .total').waitFor();
+  const before = await words('[inert]');
+  release();
+  await page.locator('.answer:not([inert]) .total').waitFor();
+  assert.match(before, /^Llama 2 7B needs [\d.]+ GiB of [\d.]+ GiB/);
+  assert.equal(await words(':not([inert])'), before);
+});
+
 pageTest('Llama 2 7B and GPT-3 175B can be picked, and show where memory goes', {}, async page => {
   await openCalculator(page);
   await pick(page, 'model', '175b gpt', 'GPT-3 175B');

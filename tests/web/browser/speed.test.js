@@ -35,7 +35,10 @@ pageTest(
     assert.equal(fetched(), 1);
     assert.match(await page.locator('#speed .statement').innerText(), /optimizer step by memory/);
     assert.equal(await page.locator('#speed table.traffic tbody tr').count(), 4);
-    assert.match(await page.locator('#speed svg[role=img]').getAttribute('aria-label'), /H100 SXM5 80GB: 80 GiB, 3,352 GB\/s/);
+    assert.match(
+      await page.locator('#speed svg[role=img]').getAttribute('aria-label'),
+      /H100 SXM5 80GB: 80 GiB, 3,352 GB\/s/,
+    );
   },
 );
 

@@ -1,7 +1,7 @@
 // The stacked bar: everything the device holds, to scale with its capacity.
 
 import { css, html, nothing } from 'lit';
-import type { ComponentBytes, Result } from '../border.js';
+import type { ComponentBytes, Summary } from '../border.js';
 import { componentSegments, deviceSegments, fitsWithoutCache, type Segment } from '../components.js';
 import { bytes, exactBytes, gigabytes, percent, type Units } from '../format.js';
 import type { View } from './view.js';
@@ -24,12 +24,12 @@ export function segmentsOf(segments: Segment[], scale: number, units: Units, lab
 const hover = (view: View) => (event: PointerEvent) =>
   view.point((event.target as Element).closest('[data-part]')?.getAttribute('data-part') ?? '');
 
-export function sentence(result: Result, units: Units): string {
+export function sentence(result: Summary, units: Units): string {
   const parts = deviceSegments(result).map(segment => `${segment.label} ${bytes(segment.bytes, units)}`);
   return `Memory at the peak: ${parts.join(', ')}.`;
 }
 
-export function bar(view: View, result: Result) {
+export function bar(view: View, result: Summary) {
   const { units } = view.calculator.state;
   const { capacity } = result.verdict;
   const total = result.device.expected;
@@ -54,7 +54,7 @@ export function bar(view: View, result: Result) {
   </div>`;
 }
 
-export function legend(view: View, result: Result) {
+export function legend(view: View, result: Summary) {
   const { units } = view.calculator.state;
   return html`<ul class="legend" @pointerover=${hover(view)} @pointerleave=${() => view.point('')}>
     ${deviceSegments(result).map(

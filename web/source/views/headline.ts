@@ -1,7 +1,7 @@
 // The answer in one sentence, with its verdict; and the same as a slim line that stays in sight while editing.
 
 import { css, html, nothing, type TemplateResult } from 'lit';
-import type { GoodAnswer, Result, Verdict } from '../border.js';
+import type { GoodAnswer, Summary, Verdict } from '../border.js';
 import { fitsWithoutCache, leastNeeded, phaseLabels } from '../components.js';
 import { exactBytes, gigabytes, plural, type Units, words } from '../format.js';
 import { bar, legend, thinBar } from './bar.js';
@@ -38,12 +38,12 @@ export function verdictBadge(verdict: Verdict, units: Units, short = false) {
 }
 
 /** The total that decides: the device's, or what remains where cached blocks must go. */
-function need(result: Result): [words: string, bytes: number] {
+function need(result: Summary): [words: string, bytes: number] {
   return fitsWithoutCache(result) ? ['needs at least', leastNeeded(result)] : ['needs', result.device.expected];
 }
 
 /** Between what, or why less than PyTorch would like. */
-function rangeWords(result: Result, units: Units) {
+function rangeWords(result: Summary, units: Units) {
   const { device, reserved, allocated } = result;
   if (fitsWithoutCache(result))
     return html`With room PyTorch would take ${gigabytes(device.expected, units)}, of which
@@ -62,7 +62,7 @@ export function headlineText(view: View, good: GoodAnswer): string {
 }
 
 /** "backward, layer 31, mlp" */
-function place({ peak_phase, peak_where }: Result): string {
+function place({ peak_phase, peak_where }: Summary): string {
   const phase = phaseLabels[peak_phase].toLowerCase();
   const [head = '', ...rest] = peak_where.split(' / ').map(part => words(part));
   const known = [phase, words(peak_phase)].some(name => head.toLowerCase().endsWith(name));
@@ -90,14 +90,14 @@ function remedyLine(view: View, { fit }: Verdict) {
   </p>`;
 }
 
-export function headline(view: View, good: GoodAnswer, withLegend: boolean, tools: TemplateResult) {
-  const { units } = view.calculator.state;
+/** Until the engine has answered, what stands in the page cannot be worked with. */
+export function headline(view: View, result: Summary, withLegend: boolean, tools: TemplateResult) {
+  const { units, good } = view.calculator.state;
   const { stale } = view.calculator;
-  const { result } = good;
   const { verdict } = result;
   const gpus = result.num_gpus > 1 ? `On each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'On one GPU';
   const [needs, total] = need(result);
-  return html`<section class="panel answer" id="answer" aria-label="Answer">
+  return html`<section class="panel answer" id="answer" aria-label="Answer" ?inert=${!good}>
     <div class=${stale ? 'stale' : ''}>
       ${stale ? html`<p class="stalemark">The last configuration that could be computed</p>` : nothing}
       <div class="topline">

@@ -1,0 +1,15 @@
+// The answer that stands in the page itself: the default configuration's, computed by the engine when the page was
+// built (pages/prerender.js). It is what a first visit sees while the engine is on its way.
+
+import type { Summary } from './border.js';
+
+export interface FirstAnswer {
+  /** The model's name. */
+  subject: string;
+  result: Summary;
+}
+
+export function firstAnswer(host: Element): FirstAnswer | undefined {
+  const text = host.querySelector('script[type="application/json"]')?.textContent;
+  return text ? JSON.parse(text) : undefined;
+}
