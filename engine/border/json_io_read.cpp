@@ -131,7 +131,7 @@ bool apply_preset(const char* path, const char* what, std::span<const PresetText
   const JsonTree* framework = object.find("framework");
   if (framework != nullptr) {
     const int index = find_word(words(Framework{}), framework->text);
-    if (index >= 0) to.config.recipe = default_recipe(static_cast<Framework>(index));
+    if (index >= 0) start_recipe(to.config, static_cast<Framework>(index));
   }
   store_fields(object, path, true, to);
   return true;
@@ -162,7 +162,7 @@ void read_section(const JsonTree& root, const char* name, ApplyPreset apply, con
         {"wrong_type", path + "/preset", "preset cannot be " + describe(*preset) + ".", "Give the name of a preset."});
   } else if (path == "/recipe" && framework != nullptr && framework->kind == JsonKind::text) {
     const int index = find_word(words(Framework{}), framework->text);
-    if (index >= 0) to.config.recipe = default_recipe(static_cast<Framework>(index));
+    if (index >= 0) start_recipe(to.config, static_cast<Framework>(index));
   }
   store_fields(*section, path, false, to);
 }
@@ -217,6 +217,7 @@ ReadConfig read_config(std::string_view json) {
         {"missing", "/model", "There is no model.", "Name a preset such as \"llama2-7b\", or give its sizes."});
   }
   read_section(text.root, "model", apply_model_preset, to);
+  start_recipe(out.config, Recipe{}.framework);
   read_section(text.root, "gpu", apply_gpu_preset, to);
   read_section(text.root, "recipe", apply_recipe_preset, to);
   for (const Issue& issue : out.issues) {

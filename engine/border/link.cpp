@@ -153,6 +153,30 @@ void report_unknown(const Part& part, Issues& issues) {
   issues.push_back({"unknown_key", link_path(part.key), "Links have no part " + in_quotes(part.key) + ".", hint});
 }
 
+/// Stores the parts that are the model's fields, or all others. Were there any?
+bool store_fields(const std::vector<Part>& parts, bool of_model, const Store& to) {
+  bool any = false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    if (part.key == "v" || part.key == "model" || part.key == "gpu" || part.key == "recipe") continue;
+    if (part.key == "end" && !part.has_value && i + 1 == parts.size()) continue;
+    if (part.key.compare(0, 5, "view.") == 0) continue;  // settings of the page, such as its units
+    if (find(parts, part.key) != &part) continue;        // a duplicate: the first one counts, and is reported
+    const Field* field = find_field_by_key(part.key);
+    const bool is_of_model = field != nullptr && std::string_view(field->path).substr(0, 7) == "/model/";
+    if (is_of_model != of_model) continue;
+    if (field == nullptr) {
+      report_unknown(part, to.issues);
+    } else if (!part.has_value) {
+      to.wrong_type(*field, "empty");
+    } else {
+      store_text(*field, part.value, to);
+      any = true;
+    }
+  }
+  return any;
+}
+
 }  // namespace
 
 std::string percent_encode(std::string_view text) {
@@ -207,30 +231,16 @@ ReadConfig parse_link(std::string_view link) {
   const Part* framework = find(parts, "fw");
   if (model != nullptr) apply_model_preset(model->value, out.config, out.issues);
   if (gpu != nullptr) apply_gpu_preset(gpu->value, out.config, out.issues);
+  // A recipe starts from the model as the link gives it.
+  const bool sizes = store_fields(parts, true, to);
+  start_recipe(out.config, Recipe{}.framework);
   if (recipe != nullptr) {
     apply_recipe_preset(recipe->value, out.config, out.issues);
   } else if (framework != nullptr) {
     const int index = find_word(words(Framework{}), framework->value);
-    if (index >= 0) out.config.recipe = default_recipe(static_cast<Framework>(index));
+    if (index >= 0) start_recipe(out.config, static_cast<Framework>(index));
   }
-
-  bool sizes = false;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Part& part = parts[i];
-    if (part.key == "v" || part.key == "model" || part.key == "gpu" || part.key == "recipe") continue;
-    if (part.key == "end" && !part.has_value && i + 1 == parts.size()) continue;
-    if (part.key.compare(0, 5, "view.") == 0) continue;  // settings of the page, such as its units
-    if (find(parts, part.key) != &part) continue;        // a duplicate: the first one counts, and is reported
-    const Field* field = find_field_by_key(part.key);
-    if (field == nullptr) {
-      report_unknown(part, out.issues);
-    } else if (!part.has_value) {
-      to.wrong_type(*field, "empty");
-    } else {
-      store_text(*field, part.value, to);
-      sizes = sizes || std::string_view(field->path).substr(0, 7) == "/model/";
-    }
-  }
+  store_fields(parts, false, to);
   if (model == nullptr && !sizes) {
     out.issues.push_back({"missing", "/model", "The link names no model.", "Add a part such as \"model=llama2-7b\"."});
   }

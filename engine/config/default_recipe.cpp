@@ -1,4 +1,6 @@
 // Where a recipe starts when only its framework is named: each framework's own defaults.
+#include <algorithm>
+
 #include "engine/config/values.h"
 
 namespace trainmem {
@@ -35,6 +37,19 @@ Recipe default_recipe(Framework framework) {
       break;
   }
   return recipe;
+}
+
+void start_recipe(Config& config, Framework framework) {
+  config.recipe = default_recipe(framework);
+  const std::int64_t longest = longest_sequence(config.model);
+  if (longest > 0 && longest < config.recipe.sequence_length) config.recipe.sequence_length = longest;
+}
+
+std::int64_t longest_sequence(const Model& model) {
+  if (model.positions != Positions::learned) return 0;
+  if (model.learned_positions <= 0 || model.max_position_embeddings <= 0)
+    return std::max<std::int64_t>({model.learned_positions, model.max_position_embeddings, 0});
+  return std::min(model.learned_positions, model.max_position_embeddings);  // OPT's table has two more rows
 }
 
 }  // namespace trainmem

@@ -172,7 +172,7 @@ constexpr Field fields[] = {
     {"/recipe/micro_batch_size", "mbs", [](Config& c) -> Member { return c.recipe.micro_batch_size; }, 1, 65536,
      "sequences", "Batch", "Sequences in one forward on one GPU."},
     {"/recipe/sequence_length", "seq", [](Config& c) -> Member { return c.recipe.sequence_length; }, 1, 16777216,
-     "tokens", "Batch", "Tokens of one sequence."},
+     "tokens", "Batch", "Tokens of one sequence; at first no more than the model's table of learned positions has."},
     {"/recipe/gradient_accumulation_steps", "ga",
      [](Config& c) -> Member { return c.recipe.gradient_accumulation_steps; }, 1, 65536, "micro-batches", "Batch",
      "Micro-batches of one optimizer step; with pipeline parallelism all that pass through the pipeline."},

@@ -99,8 +99,7 @@ class Rules {
                          "A learned position table has a number of rows."});
       return;
     }
-    std::int64_t longest = model_.learned_positions;
-    if (model_.max_position_embeddings > 0) longest = std::min(longest, model_.max_position_embeddings);
+    const std::int64_t longest = longest_sequence(model_);
     if (recipe_.sequence_length <= longest) return;
     issues_.push_back({"out_of_range", "/recipe/sequence_length",
                        "sequence_length " + text(recipe_.sequence_length) + " is longer than the model's table of " +

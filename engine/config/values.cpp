@@ -74,15 +74,19 @@ bool acceptable_text(std::string_view text) {
 
 Config base_of(const Config& config) {
   Config base;
+  Model model = config.model;
   Issues ignored;
   if (!config.model_preset.empty()) apply_model_preset(config.model_preset, base, ignored);
   if (!config.gpu_preset.empty()) apply_gpu_preset(config.gpu_preset, base, ignored);
+  std::swap(base.model, model);  // a recipe starts from the model as it is
   if (config.recipe_preset.empty()) {
-    base.recipe = default_recipe(config.recipe.framework);
+    start_recipe(base, config.recipe.framework);
     base.recipe.framework = Recipe{}.framework;
   } else {
+    start_recipe(base, Recipe{}.framework);
     apply_recipe_preset(config.recipe_preset, base, ignored);
   }
+  std::swap(base.model, model);
   complete(base);
   return base;
 }

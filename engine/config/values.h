@@ -31,6 +31,12 @@ void apply_recipe_preset(std::string_view id, Config& config, Issues& issues);
 /// The recipe that a framework starts from when no recipe preset is named.
 Recipe default_recipe(Framework framework);
 
+/// The same for the configuration's model: its sequences are no longer than the model can take.
+void start_recipe(Config& config, Framework framework);
+
+/// Tokens that a table of learned positions has room for; 0: there is no table, so no limit.
+std::int64_t longest_sequence(const Model& model);
+
 /// What the named presets and defaults say: the configuration whose fields need not be written.
 Config base_of(const Config& config);
 

@@ -21,16 +21,25 @@ std::string issues_of(const std::string& link) {
   return all;
 }
 
-/// What every link of tests/goldens/links.txt must open as: one link a line, "= JSON differences" below it.
-std::vector<std::pair<std::string, std::string>> golden_links() {
+struct GoldenLink {
+  std::string link;
+  std::string differences;  ///< JSON
+  std::string today;        ///< how the same configuration is written now
+};
+
+/// Every link of tests/goldens/links.txt: one a line, "= " and what it opens as below it, "> " and how it is written
+/// now where that has become shorter.
+std::vector<GoldenLink> golden_links() {
   std::ifstream file(source_folder() + "/tests/goldens/links.txt");
-  std::vector<std::pair<std::string, std::string>> links;
+  std::vector<GoldenLink> links;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == ';') continue;
     if (line.substr(0, 2) == "= ") {
-      links.back().second = line.substr(2);
+      links.back().differences = line.substr(2);
+    } else if (line.substr(0, 2) == "> ") {
+      links.back().today = line.substr(2);
     } else {
-      links.emplace_back(line, "");
+      links.push_back({line, "", line});
     }
   }
   return links;
@@ -52,6 +61,15 @@ TEST_CASE("link: readable, in one order, only what differs") {
   CHECK(format_link(config) == "v=1&model=llama2-7b&gpu=h100-sxm&seq=8192&opt=sgd&tp=8&sp=1&lora_drop=0.05&end");
   config.gpu.name = "my GPU & more";
   CHECK(format_link(config).find("&gpu_name=my%20GPU%20%26%20more&") != std::string::npos);
+}
+
+TEST_CASE("link: without a length, sequences are no longer than the model's table of positions") {
+  const Config gpt2 = parse_link("v=1&model=gpt2&gpu=h100-sxm&end").config;
+  CHECK(gpt2.recipe.sequence_length == 1024);  // n_ctx of its config.json
+  CHECK(format_link(gpt2) == "v=1&model=gpt2&gpu=h100-sxm&end");
+  const char* longer = "v=1&model=gpt2&gpu=h100-sxm&seq=4096&end";
+  CHECK(format_link(parse_link(longer).config) == longer);
+  CHECK(parse_link("v=1&model=llama2-7b&end").config.recipe.sequence_length == 4096);
 }
 
 TEST_CASE("link: a whole address, a fragment, a query and the bare text are the same link") {
@@ -128,7 +146,7 @@ TEST_CASE("link: what was read from any text at all has a canonical link") {
 TEST_CASE("link: cut at any byte it gives the same configuration or an issue") {
   Random random(5);
   std::vector<std::string> links;
-  for (const auto& [link, json] : golden_links()) links.push_back(link);
+  for (const auto& [link, differences, today] : golden_links()) links.push_back(link);
   for (int i = 0; i < 40; ++i) links.push_back(format_link(random_valid_config(random)));
   for (const std::string& link : links) {
     const Config whole = parse_link(link).config;
@@ -161,11 +179,12 @@ TEST_CASE("link: keys are short, plain and never the same twice") {
 TEST_CASE("link: every link that was ever published opens as what it was") {
   const auto links = golden_links();
   REQUIRE(links.size() >= 12);
-  for (const auto& [link, json] : links) {
+  for (const auto& [link, differences, today] : links) {
     INFO(link);
     const ReadConfig read = parse_link(link);
     CHECK(read.issues.empty());
-    CHECK(write_config_differences(read.config) == json);
-    CHECK(format_link(read.config) == link);
+    CHECK(write_config_differences(read.config) == differences);
+    CHECK(format_link(read.config) == today);
+    CHECK(parse_link(today).config == read.config);
   }
 }

@@ -50,6 +50,8 @@ export type Change = 'edit' | 'choice' | 'view' | 'opened' | 'engine';
 
 export const defaultConfig: Config = defaults;
 
+const sequencePath = '/recipe/sequence_length';
+
 /** Answers faster than this, in milliseconds, need not wait for the next frame. */
 const smooth = 8;
 
@@ -186,11 +188,13 @@ export class Calculator {
       finished.then(() => this.choose(section, id)).catch(reason => this.fail(String(reason)));
       return;
     }
+    const tokens = Number(this.value(sequencePath));
     state.config = { ...state.config, [section]: { preset: id } };
     for (const path of [...state.drafts.keys()]) if (path.startsWith(`/${section}/`)) state.drafts.delete(path);
     delete state.remark;
     this.compute();
-    if (section === 'model') this.shortenSequence();
+    if (section === 'model') this.shortenSequence(tokens);
+    if (section === 'recipe') this.shortenSequence(Number(this.value(sequencePath)));
     if (section === 'recipe') this.offerOrigin();
     this.changed('choice');
   }
@@ -348,27 +352,27 @@ export class Calculator {
   }
 
   /** A model with a table of positions cannot take longer sequences: the page follows, and says so. */
-  private shortenSequence(): void {
-    const path = '/recipe/sequence_length';
+  private shortenSequence(wanted: number): void {
     const { state } = this;
-    const only = () => state.issues.length > 0 && state.issues.every(issue => issue.path === path);
+    const only = () => state.issues.length > 0 && state.issues.every(issue => issue.path === sequencePath);
     const before = state.config;
-    let length = Number(this.value(path));
-    const wanted = length;
+    let length = Number(this.value(sequencePath));
     while (only() && length > 128) {
       length = Math.floor(length / 2);
-      state.config = changed(before, path, length);
+      state.config = changed(before, sequencePath, length);
       this.compute();
     }
     if (state.issues.length > 0) {
       state.config = before;
       this.compute();
-    } else if (length !== wanted) {
-      const words = (tokens: number) => tokens.toLocaleString('en');
-      state.remark = {
-        text: `This model cannot take ${words(wanted)} tokens; the sequence length is now ${words(length)}.`,
-      };
+      return;
     }
+    length = Number(this.value(sequencePath));
+    if (length >= wanted) return;
+    const words = (tokens: number) => tokens.toLocaleString('en');
+    state.remark = {
+      text: `This model cannot take ${words(wanted)} tokens; the sequence length is now ${words(length)}.`,
+    };
   }
 
   /** A recipe that was written for another model or GPU still applies; the page offers those too. */
