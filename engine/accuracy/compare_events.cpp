@@ -55,7 +55,10 @@ std::vector<Edit> shortest_edits(const std::vector<Step>& a, const std::vector<S
   const auto at = [](const std::vector<Step>& list, int index) { return list[static_cast<std::size_t>(index)].bytes; };
   std::vector<std::vector<int>> history;
   std::vector<int> furthest(2 * static_cast<std::size_t>(max_edits) + 3, 0);
-  const auto slot = [&](int diagonal) -> std::size_t { return static_cast<std::size_t>(diagonal + max_edits + 1); };
+  const auto slot = [&](int diagonal) {
+    const int index = diagonal + max_edits + 1;
+    return static_cast<std::size_t>(index);
+  };
   const auto from_above = [&](const std::vector<int>& f, int d, int diagonal) {
     return diagonal == -d || (diagonal != d && f[slot(diagonal - 1)] < f[slot(diagonal + 1)]);
   };

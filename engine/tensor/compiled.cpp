@@ -33,9 +33,9 @@ Tensor product_of(const Tensor& gate, const Tensor& up, const Rule& rule, bool i
     node->backward = [&rule, in_place](Backward& b) {
       const Tensor kept_gate = b.kept(0);
       const Tensor kept_up = b.kept(1);
-      Tensor incoming = b.take_gradient();
+      const Tensor incoming = b.take_gradient();
       if (b.wants(1)) b.give(1, in_place ? kept_up : allocate(kept_up.shape(), kept_up.dtype(), {&rule}));
-      if (b.wants(0)) b.give(0, in_place ? kept_gate : std::move(incoming));
+      if (b.wants(0)) b.give(0, in_place ? kept_gate : incoming);
     };
   finish_node(node, result);
   return result;

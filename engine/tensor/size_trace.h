@@ -35,7 +35,10 @@ struct Monomial {
 struct Term {
   std::uint32_t monomial = 0;
   std::int64_t coefficient = 0;
-  friend auto operator<=>(const Term&, const Term&) = default;
+  friend bool operator==(const Term&, const Term&) = default;
+  friend bool operator<(const Term& a, const Term& b) {
+    return a.monomial != b.monomial ? a.monomial < b.monomial : a.coefficient < b.coefficient;
+  }
 };
 
 /// A sum of terms, by monomial; no coefficient is 0.

@@ -208,7 +208,7 @@ Tensor StageModel::layer(const Block& block, Tensor hidden) const {
     const Place place("attention");
     DiscardedResult discarded;
     Tensor input = normed(block.attention_norm, hidden, discarded);
-    Tensor branch = settings_.model.latent_attention.kv_lora_rank > 0 ? latent_attention(block, std::move(input))
+    Tensor branch = settings_.model.latent_attention.kv_lora_rank > 0 ? latent_attention(block, input)
                                                                       : attention(block, std::move(input));
     discarded.discard(branch);
     hidden = bias_dropout_add(std::move(branch), block.projection.bias, std::move(hidden), probability);

@@ -17,7 +17,7 @@ constexpr Rule put_rule{"index put", "where the rows went: their gradient is tak
                         "derivatives.yaml: index_put_"};
 
 /// all[rows] = values; `all` as it was keeps its gradient without those rows.
-Tensor put_rows(Tensor all, Tensor argument, const Tensor& rows) {
+Tensor put_rows(const Tensor& all, Tensor argument, const Tensor& rows) {
   const Tensor values = std::move(argument);
   const Ref<Node> node = begin_node(put_rule, {&all, &values});
   keep(node, rows);
@@ -68,7 +68,7 @@ class DeepseekMoe : public FeedForwardPart {
           rows = allocate({each}, DType::int64, {&mask_rule, "rows of an expert"});
         }
         Tensor output = (*expert)(index_rows(repeated, rows, "tokens of an expert"));
-        all = put_rows(std::move(all), std::move(output), rows);
+        all = put_rows(all, std::move(output), rows);
       }
       const Tensor weighted = multiply(view(std::move(all), pairs), unsqueeze(chosen.values, 2));
       out = view(sum(weighted, 1), x.shape());

@@ -171,7 +171,7 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
   if (wrapper_ != nullptr) wrapper_->close_groups();
 }
 
-Tensor CausalModel::recomputed(std::size_t i, Tensor hidden, const Forward& forward) {
+Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forward& forward) {
   if (!recomputes(recipe_, slots_[i].kind)) return forward(hidden);
   if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden);
   return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations);
@@ -179,7 +179,7 @@ Tensor CausalModel::recomputed(std::size_t i, Tensor hidden, const Forward& forw
 
 // transformers recomputes inside a module that is sharded; torchtitan shards a module that recomputes
 // (infra/parallelize.py: apply_ac before apply_fsdp).
-Tensor CausalModel::run_layer(std::size_t i, Tensor hidden, const BlockInputs& inputs) {
+Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs) {
   const Forward block = [this, i, inputs](Tensor x) {
     Run& run = active_run();
     const Set<std::int32_t> region(run.compiled_region, run.compiles_blocks ? run.next_region++ : 0);
@@ -188,14 +188,14 @@ Tensor CausalModel::run_layer(std::size_t i, Tensor hidden, const BlockInputs& i
     if (block_weights_ != nullptr) *block_weights_ = std::move(weights);
     return result;
   };
-  if (wrapper_ == nullptr) return recomputed(i, std::move(hidden), block);
+  if (wrapper_ == nullptr) return recomputed(i, hidden, block);
   const auto sharded = [this, i](Tensor x, const Forward& inner) {
     x = wrapper_->before_forward(groups_[i], std::move(x));
     return wrapper_->after_forward(groups_[i], inner(std::move(x)));
   };
   if (recipe_.framework == Framework::torchtitan)
-    return sharded(std::move(hidden), [&](Tensor x) { return recomputed(i, std::move(x), block); });
-  return recomputed(i, std::move(hidden), [sharded, block](Tensor x) { return sharded(std::move(x), block); });
+    return sharded(hidden, [&](const Tensor& x) { return recomputed(i, x, block); });
+  return recomputed(i, hidden, [sharded, block](Tensor x) { return sharded(std::move(x), block); });
 }
 
 Tensor CausalModel::hidden_states(const Tensor& ids) {
@@ -267,7 +267,10 @@ Tensor CausalModel::chunked_loss() {
     Tensor part = recipe_.compile_loss
                       ? compiled_cross_entropy(reshape(chunk, rows), targets)
                       : cross_entropy(to(reshape(chunk, rows), DType::float32, "fp32 logits"), targets);
-    total = total.defined() ? std::move(total) + std::move(part) : std::move(part);
+    if (total.defined())
+      total = std::move(total) + std::move(part);
+    else
+      total = std::move(part);
   }
   chunks_.clear();
   return total;

@@ -129,9 +129,9 @@ class CausalModel {
 
  private:
   Tensor hidden_states(const Tensor& ids);
-  Tensor run_layer(std::size_t i, Tensor hidden, const BlockInputs& inputs);
+  Tensor run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs);
   Tensor chunked_loss();
-  Tensor recomputed(std::size_t i, Tensor hidden, const Forward& forward);
+  Tensor recomputed(std::size_t i, const Tensor& hidden, const Forward& forward);
 
   std::unique_ptr<Architecture> architecture_;
   std::vector<LayerSlot> slots_;

@@ -78,7 +78,7 @@ Tensor attention(Tensor q, Tensor k, Tensor v, const Tensor& mask, AttentionKern
                  const AttentionOptions& options, Tensor& weights);
 
 /// The same, eager, with learned scores of each head beside those of the tokens.
-Tensor sink_attention(Tensor q, Tensor k, Tensor v, const Tensor& mask, const Tensor& sinks, double dropout,
+Tensor sink_attention(const Tensor& q, Tensor k, Tensor v, const Tensor& mask, const Tensor& sinks, double dropout,
                       Tensor& weights);
 
 /// Each key/value head as often as query heads share it.

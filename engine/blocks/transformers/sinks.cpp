@@ -4,8 +4,8 @@
 
 namespace trainmem::transformers {
 
-Tensor sink_attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, const Tensor& sinks, double drop,
-                      Tensor& weights) {
+Tensor sink_attention(const Tensor& query, Tensor key, Tensor value, const Tensor& mask, const Tensor& sinks,
+                      double drop, Tensor& weights) {
   const Size groups = query.size(1) / key.size(1);
   key = repeat_kv(key, groups);
   value = repeat_kv(value, groups);
