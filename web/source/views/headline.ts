@@ -273,6 +273,11 @@ export const headlineStyles = css`
     .topline .verdict {
       white-space: normal;
     }
+    /* Room for two lines and the button, so that nothing below moves when they come. */
+    .remedy {
+      align-content: flex-start;
+      min-block-size: 82px;
+    }
     .slimtext .muted {
       display: none;
     }
