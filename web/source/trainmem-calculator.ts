@@ -14,24 +14,19 @@ import { firstAnswer } from './first_answer.js';
 import type { Units } from './format.js';
 import { keepForOffline, Sharing } from './share/later.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
-import { base } from './styles/base.js';
-import { tokens } from './styles/tokens.js';
+import { calculatorStyles } from './styles/calculator.js';
 import { isDark, restorePageTheme, setPageTheme } from './theme.js';
 import { Address, joinLink, splitLink } from './url.js';
-import { barStyles } from './views/bar.js';
 import { ClosedPanels } from './views/closed.js';
-import { compactControls, controlStyles, controls } from './views/controls.js';
-import { foldStyles } from './views/fold.js';
+import { compactControls, controls } from './views/controls.js';
 import { goTo } from './views/go_to.js';
-import { headline, headlineStyles, headlineText, slimLine } from './views/headline.js';
-import { failureNotice, issueSummary, linkNotice, noticeStyles } from './views/notices.js';
-import { fieldStyles } from './views/number_field.js';
-import { pickerStyles, pickers } from './views/pickers.js';
-import { rowStyles, rows } from './views/rows.js';
-import { sliderStyles } from './views/slider.js';
-import { stageStyles, stages } from './views/stages.js';
-import { timeline, timelineStyles } from './views/timeline.js';
-import { toolbar, toolbarStyles } from './views/toolbar.js';
+import { headline, headlineText, slimLine } from './views/headline.js';
+import { failureNotice, issueSummary, linkNotice } from './views/notices.js';
+import { pickers } from './views/pickers.js';
+import { rows } from './views/rows.js';
+import { stages } from './views/stages.js';
+import { timeline } from './views/timeline.js';
+import { toolbar } from './views/toolbar.js';
 import type { PickerState, View } from './views/view.js';
 
 const announcePause = 500;
@@ -46,22 +41,7 @@ export class TrainmemCalculator extends LitElement implements View {
     page: { type: Boolean },
   };
 
-  static override styles = [
-    tokens,
-    base,
-    barStyles,
-    headlineStyles,
-    pickerStyles,
-    fieldStyles,
-    sliderStyles,
-    controlStyles,
-    timelineStyles,
-    rowStyles,
-    foldStyles,
-    stageStyles,
-    noticeStyles,
-    toolbarStyles,
-  ];
+  static override styles = calculatorStyles;
 
   declare config: string | null;
   declare view: 'full' | 'compact' | 'bar';
