@@ -61,11 +61,17 @@ const shown = [
 
 /** source/first_answer.ts reads it. */
 function firstAnswer(engine) {
-  const { result } = JSON.parse(engine.estimate(JSON.stringify(first)));
+  const { result, config } = JSON.parse(engine.estimate(JSON.stringify(first)));
   const summary = Object.fromEntries(shown.map(name => [name, result[name]]));
   summary.runtime = result.runtime.map(({ bytes }) => ({ bytes }));
-  const subject = JSON.parse(engine.presets()).models.find(({ id }) => id === first.model.preset).name;
-  const json = JSON.stringify({ subject, result: summary }).replaceAll('<', '\\u003c');
+  const { models, gpus } = JSON.parse(engine.presets());
+  const name = (list, { preset }) => list.find(({ id }) => id === preset).name;
+  const names = {
+    model: name(models, first.model),
+    gpu: name(gpus, first.gpu),
+    recipe: `Defaults of ${config.recipe.framework}`,
+  };
+  const json = JSON.stringify({ names, result: summary }).replaceAll('<', '\\u003c');
   return `<script type="application/json">${json}</script>`;
 }
 

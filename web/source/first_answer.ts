@@ -1,11 +1,11 @@
 // The answer that stands in the page itself: the default configuration's, computed by the engine when the page was
 // built (pages/prerender.js). It is what a first visit sees while the engine is on its way.
 
-import type { Summary } from './border.js';
+import type { SectionName, Summary } from './border.js';
 
 export interface FirstAnswer {
-  /** The model's name. */
-  subject: string;
+  /** What the pickers say. */
+  names: Record<SectionName, string>;
   result: Summary;
 }
 

@@ -87,7 +87,7 @@ export class Calculator {
   /** What the page shows until the engine has arrived. */
   begin(first: FirstAnswer | undefined): void {
     this.state.first = first;
-    if (first) this.state.subject = first.subject;
+    if (first) this.state.subject = first.names.model;
   }
 
   /** The engine has arrived: everything is computed for the first time, or again. */
