@@ -52,7 +52,7 @@ pageTest('advice: three questions, cheap changes first, and each gives what it p
   });
   assert.equal(focused, 'Undo');
   await page.keyboard.press('Enter');
-  assert.match(await fragment(page), /^v=1&model=gpt2&gpu=rtx-4090&mbs=8&seq=1024&end$/);
+  assert.match(await fragment(page), /^v=1&model=gpt2&gpu=rtx-4090&mbs=8&end$/);
 });
 
 pageTest('Ctrl+Z undoes outside fields, and leaves fields to the browser', {}, async page => {
