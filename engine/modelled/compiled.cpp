@@ -1,19 +1,11 @@
 // What is not modelled of torch.compile (tensor/compiled.cpp).
-#include <string>
-
 #include "engine/blocks/transformers/llama_form.h"
+#include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 #include "engine/step.h"
 
 namespace trainmem {
 namespace {
-
-struct Missing {
-  const char* path;
-  const char* what;  ///< subject and verb of the sentence
-  const char* hint;
-  bool (*asked)(const Config&);
-};
 
 /// Blocks of which a partition was recorded: Llama's with its RMSNorm or Gemma's, whole heads turned, gated MLP.
 bool has_compiled_block(const Model& m) {
@@ -30,7 +22,7 @@ bool adapters_compile(const Recipe& recipe) {
 
 constexpr const char* eager = "Set it to false.";
 
-constexpr Missing of_blocks[] = {
+constexpr Missing<Config> of_blocks[] = {
     {"/recipe/compile_blocks", "torch.compile of blocks of this model is", eager,
      [](const Config& c) { return !has_compiled_block(c.model); }},
     {"/recipe/compile_blocks", "torch.compile of blocks of this framework is", eager,
@@ -65,11 +57,7 @@ constexpr Missing of_blocks[] = {
 
 void report_not_modelled_compiled(const Config& config, Issues& issues) {
   const Recipe& recipe = config.recipe;
-  if (recipe.compile_blocks)
-    for (const Missing& missing : of_blocks)
-      if (missing.asked(config))
-        issues.push_back(
-            {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
+  if (recipe.compile_blocks) report<Config>(of_blocks, config, issues);
   if (!recipe.compile_loss && recipe.loss != Loss::compiled) return;
   // Megatron's own compiled loss is a word of its loss, whatever divides the vocabulary.
   if (!recipe.compile_loss && recipe.framework == Framework::megatron) return;

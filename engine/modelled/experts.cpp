@@ -1,18 +1,10 @@
 // What is not modelled of mixture of experts, latent attention and multi-token prediction.
-#include <string>
-
+#include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 #include "engine/presets/huggingface.h"
 
 namespace trainmem {
 namespace {
-
-struct Missing {
-  const char* path;
-  const char* what;  ///< subject and verb of the sentence
-  const char* hint;
-  bool (*asked)(const Config&);
-};
 
 bool megatron(const Config& c) { return c.recipe.framework == Framework::megatron; }
 bool experts(const Config& c) { return c.model.experts.num_experts > 0; }
@@ -30,7 +22,7 @@ bool against_class(const Config& c, bool (*part)(const Config&)) {
 constexpr const char* dense_model = "Choose a dense model.";
 constexpr const char* own_class = "Choose a model_type whose class has it, or leave it as the class has it.";
 
-constexpr Missing all_missing[] = {
+constexpr Missing<Config> all_missing[] = {
     {"/model/hidden_act", "This activation of experts, under Megatron, is", "Choose framework transformers.",
      [](const Config& c) { return megatron(c) && c.model.hidden_act == Activation::clamped_swiglu; }},
     {"/model/experts/expert_bias", "Biases of experts, under Megatron, are", "Set it to false.",
@@ -61,12 +53,6 @@ constexpr Missing all_missing[] = {
 
 }  // namespace
 
-void report_not_modelled_experts(const Config& config, Issues& issues) {
-  for (const Missing& missing : all_missing) {
-    if (!missing.asked(config)) continue;
-    issues.push_back(
-        {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
-  }
-}
+void report_not_modelled_experts(const Config& config, Issues& issues) { report<Config>(all_missing, config, issues); }
 
 }  // namespace trainmem

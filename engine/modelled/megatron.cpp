@@ -1,21 +1,13 @@
 // What Megatron-Core does not do, or what of it is not modelled.
-#include <string>
-
+#include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 
 namespace trainmem {
 namespace {
 
-struct Missing {
-  const char* path;
-  const char* what;
-  const char* hint;
-  bool (*asked)(const Config&);
-};
-
 constexpr const char* other_framework = "Choose framework transformers or torchtitan for this model.";
 
-constexpr Missing all_missing[] = {
+constexpr Missing<Config> all_missing[] = {
     {"/model/norm_placement", "A norm after each part, under Megatron, is", other_framework,
      [](const Config& c) { return c.model.norm_placement != NormPlacement::pre || c.model.norms_per_layer != 2; }},
     {"/model/parallel_attention_mlp", "Attention beside the MLP, under Megatron, is", other_framework,
@@ -72,12 +64,6 @@ constexpr Missing all_missing[] = {
 
 }  // namespace
 
-void report_not_modelled_megatron(const Config& config, Issues& issues) {
-  for (const Missing& missing : all_missing) {
-    if (!missing.asked(config)) continue;
-    issues.push_back(
-        {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
-  }
-}
+void report_not_modelled_megatron(const Config& config, Issues& issues) { report<Config>(all_missing, config, issues); }
 
 }  // namespace trainmem

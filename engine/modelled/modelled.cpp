@@ -6,6 +6,7 @@
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/blocks/transformers/model.h"
 #include "engine/config/fields.h"
+#include "engine/modelled/missing.h"
 #include "engine/optimizer/facts.h"
 #include "engine/parallel/zero.h"
 #include "engine/step.h"
@@ -13,17 +14,10 @@
 namespace trainmem {
 namespace {
 
-struct Missing {
-  const char* path;
-  const char* what;  ///< subject and verb of the sentence
-  const char* hint;
-  bool (*asked)(const Config&);
-};
-
 constexpr const char* dense_model = "Choose a dense model.";
 
 /// One line for each missing feature.
-constexpr Missing all_missing[] = {
+constexpr Missing<Config> all_missing[] = {
     {"/model/model_type", "The forward of this model type is", "Choose a model of another family.",
      [](const Config& c) {
        return c.recipe.framework != Framework::megatron && make_architecture(c.model, c.recipe) == nullptr;
@@ -235,11 +229,7 @@ void report_narrow_formats(const Config& config, Issues& issues) {
 }  // namespace
 
 void report_not_modelled(const Config& config, Issues& issues) {
-  for (const Missing& missing : all_missing) {
-    if (!missing.asked(config)) continue;
-    issues.push_back(
-        {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
-  }
+  report<Config>(all_missing, config, issues);
   if (config.recipe.framework == Framework::megatron) {
     report_not_modelled_megatron(config, issues);
   } else {

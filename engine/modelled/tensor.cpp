@@ -1,18 +1,10 @@
 // What tensor parallelism of DTensors (parallel/tensor.h) does not do yet.
-#include <string>
-
 #include "engine/blocks/transformers/llama_form.h"
+#include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 
 namespace trainmem {
 namespace {
-
-struct Missing {
-  const char* path;
-  const char* what;  ///< subject and verb of the sentence
-  const char* hint;
-  bool (*asked)(const Config&);
-};
 
 bool is_llama_block(const Model& model) {
   const transformers::LlamaForm* form = transformers::llama_form(model);
@@ -21,7 +13,7 @@ bool is_llama_block(const Model& model) {
 
 constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework megatron.";
 
-constexpr Missing all_missing[] = {
+constexpr Missing<Config> all_missing[] = {
     {"/model/model_type", "Tensor parallelism of this model type is", one_gpu,
      [](const Config& c) { return !is_llama_block(c.model); }},
     {"/model/experts/num_experts", "Tensor parallelism of experts is", one_gpu,
@@ -56,11 +48,7 @@ constexpr Missing all_missing[] = {
 
 void report_not_modelled_tensor(const Config& config, Issues& issues) {
   if (config.recipe.tensor_parallel <= 1) return;
-  for (const Missing& missing : all_missing) {
-    if (!missing.asked(config)) continue;
-    issues.push_back(
-        {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
-  }
+  report<Config>(all_missing, config, issues);
 }
 
 }  // namespace trainmem

@@ -1,22 +1,14 @@
 // What the PyTorch step (blocks/transformers, blocks/torchtitan) does not do yet.
-#include <string>
-
+#include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 #include "engine/parallel/zero.h"
 
 namespace trainmem {
 namespace {
 
-struct Missing {
-  const char* path;
-  const char* what;  ///< subject and verb of the sentence
-  const char* hint;
-  bool (*asked)(const Recipe&);
-};
-
 bool is_mixed(const Recipe& r) { return r.precision == Precision::bf16_mixed || r.precision == Precision::fp16_mixed; }
 
-constexpr Missing all_missing[] = {
+constexpr Missing<Recipe> all_missing[] = {
     {"/recipe/precision", "ZeRO in another precision than DeepSpeed's own is", "Choose bf16_mixed, fp16_mixed or fp32.",
      [](const Recipe& r) { return uses_zero(r) && r.precision != Precision::fp32 && !is_mixed(r); }},
     {"/recipe/optimizer", "This optimizer under ZeRO is", "Choose adamw.",
@@ -85,11 +77,7 @@ constexpr Missing all_missing[] = {
 }  // namespace
 
 void report_not_modelled_torch(const Config& config, Issues& issues) {
-  for (const Missing& missing : all_missing) {
-    if (!missing.asked(config.recipe)) continue;
-    issues.push_back(
-        {"not_yet_modelled", missing.path, std::string(missing.what) + " not yet modelled.", missing.hint});
-  }
+  report<Recipe>(all_missing, config.recipe, issues);
   report_not_modelled_tensor(config, issues);
 }
 
