@@ -122,3 +122,14 @@ TEST_CASE("pricer: one schedule serves all sizes of a structure, another structu
   CHECK(same(pricer.peak(config), estimate_peak(config)));
   CHECK(pricer.schedules() == 2);
 }
+
+TEST_CASE("pricer: a sweep of GPT-3 175B under Megatron runs each of its stages once") {
+  Config config =
+      read_config(R"({"model": "gpt3-175b", "gpu": "a100-80gb-sxm", "recipe": "megatron-gpt3-175b"})").config;
+  PeakPricer pricer;
+  for (const std::int64_t length : {1024, 1152, 1536, 2048}) {
+    config.recipe.sequence_length = length;
+    CHECK(same(pricer.peak(config), estimate_peak(config)));
+  }
+  CHECK(pricer.schedules() == 4);  // the first two stages and the last two stand for all sixteen
+}

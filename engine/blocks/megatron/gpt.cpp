@@ -14,7 +14,7 @@ constexpr Rule empty_rule{"attention scores", "", "Transformer Engine backends.p
 /// get_batch_on_this_cp_rank: this GPU's part of the sequence is a copy.
 Tensor make_input(const Sizes& z, DType dtype, const char* role) {
   Tensor whole;
-  if (z.whole_sequence.value() > z.s.value()) whole = allocate({z.b, z.whole_sequence}, dtype, {&input_rule, role});
+  if (z.whole_sequence > z.s) whole = allocate({z.b, z.whole_sequence}, dtype, {&input_rule, role});
   Tensor tensor = allocate({z.b, z.s}, dtype, {&input_rule, role});
   note_kept(tensor, input_rule);
   return tensor;
