@@ -10,7 +10,8 @@ namespace {
 /// Blocks of which a partition was recorded: Llama's with its RMSNorm or Gemma's, whole heads turned, gated MLP.
 bool has_compiled_block(const Model& m) {
   const transformers::LlamaForm* form = transformers::llama_form(m);
-  return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_linears &&
+  return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_attention &&
+         !form->fused_mlp && form->query_key_norm != transformers::LlamaForm::QueryKeyNorm::turned &&
          !form->multipliers && form->turning == transformers::LlamaForm::Turning::whole &&
          transformers::has_fused_norm(m) && m.gated_mlp && m.experts.num_experts == 0 &&
          m.latent_attention.kv_lora_rank == 0 && m.qk_norm != QkNorm::full;

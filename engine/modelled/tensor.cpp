@@ -8,7 +8,8 @@ namespace {
 
 bool is_llama_block(const Model& model) {
   const transformers::LlamaForm* form = transformers::llama_form(model);
-  return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_linears;
+  return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_attention &&
+         !form->fused_mlp;
 }
 
 constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework megatron.";

@@ -17,7 +17,8 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "opt") return {.norms = Norms::after_each, .query_last = true, .final_norm_before_layers = true};
   if (type == "falcon") return {.fused_query_key_value = true};
   if (type == "phi3") return {.fused_query_key_value = true, .fused_gate_up = true, .output_first = true};
-  if (type == "olmo2" || type == "olmo3") return {.norms_on_outputs = true};
+  if (type == "glm" || type == "glm4") return {.fused_gate_up = true};
+  if (type == "olmo2" || type == "olmo3" || type == "exaone4") return {.norms_on_outputs = true};
   if (type == "gpt_oss") return {.turned_experts = true};
   if (type == "llama4_text") return {.router_after_experts = true, .turned_experts = true};
   if (type == "deepseek" || type == "deepseek_v2" || type == "deepseek_v3" || type == "glm4_moe") {

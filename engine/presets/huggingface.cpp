@@ -107,7 +107,8 @@ void read_switches(Model& model, const Keys& keys) {
       model.model_type == "smollm3" || model.model_type == "olmo" || model.model_type == "olmo2" ||
       model.model_type == "olmo3" || model.model_type == "qwen3" || model.model_type == "qwen3_moe" ||
       model.model_type == "gemma" || model.model_type == "gemma2" || model.model_type == "gemma3_text" ||
-      model.model_type == "gpt_neox" || model.model_type == "nemotron" || model.model_type == "arcee") {
+      model.model_type == "gpt_neox" || model.model_type == "nemotron" || model.model_type == "arcee" ||
+      model.model_type == "cohere2" || model.model_type == "hunyuan_v1_dense") {
     model.attention_output_bias = model.attention_bias;  // one key for all four projections
   }
   keys.read(model.mlp_bias, {"mlp_bias"});
@@ -198,8 +199,8 @@ void read_class(Model& model, const Keys& keys, Issues& issues) {
       model.parallel_attention_mlp = true;
       model.norms_per_layer = 1;
     }
-  } else if (type == "starcoder2") {
-    const bool bias = keys.flag("use_bias", true);
+  } else if (type == "starcoder2" || type == "ernie4_5") {
+    const bool bias = keys.flag("use_bias", type == "starcoder2");
     model.attention_bias = model.attention_output_bias = model.mlp_bias = bias;
   } else if (type == "cohere") {
     keys.read(model.max_position_embeddings, {"model_max_length"});
@@ -213,6 +214,9 @@ void read_class(Model& model, const Keys& keys, Issues& issues) {
       not_modelled(issues, "clip_qkv", "Clipped queries, keys and values are not modelled.");
   } else if (type == "seed_oss") {
     keys.read(model.attention_output_bias, {"attention_out_bias"});
+  } else if (type == "cohere2" || type == "exaone4") {
+    // RoPE in the sliding layers only; EXAONE has it everywhere where nothing slides.
+    model.nope_every = model.sliding_window > 0 ? model.sliding_window_pattern : 0;
   } else if (type == "smollm3") {
     keys.read(model.nope_every, {"no_rope_layer_interval"});
   }

@@ -166,6 +166,15 @@ Model cohere() {
   return model;
 }
 
+Model cohere2() {
+  Model model = cohere();
+  model.model_type = "cohere2";
+  model.sliding_window = 4096;
+  model.sliding_window_pattern = 4;
+  model.nope_every = 4;
+  return model;
+}
+
 Model llama() {
   Model model = rmsnorm_llama("llama");
   sizes(model, 32000, 4096, 32, 32, 0, 11008, 2048);
@@ -234,6 +243,56 @@ Model qwen3() {
 Model phi3() {
   Model model = rmsnorm_llama("phi3");
   sizes(model, 32064, 3072, 32, 32, 0, 8192, 4096);
+  return model;
+}
+
+Model glm() {
+  Model model = rmsnorm_llama("glm");
+  sizes(model, 151552, 4096, 40, 32, 2, 13696, 131072);
+  model.head_dim = 128;
+  model.attention_bias = true;
+  model.partial_rotary_factor = 0.5;
+  return model;
+}
+
+Model glm4() {
+  Model model = glm();
+  model.model_type = "glm4";
+  model.norm_placement = NormPlacement::pre_and_post;
+  model.norms_per_layer = 4;
+  return model;
+}
+
+Model ernie() {
+  Model model = rmsnorm_llama("ernie4_5");
+  sizes(model, 103424, 1024, 18, 16, 2, 3072, 131072);
+  model.head_dim = 128;
+  model.tie_word_embeddings = true;
+  return model;
+}
+
+Model exaone4() {
+  Model model = rmsnorm_llama("exaone4");
+  sizes(model, 102400, 4096, 32, 32, 32, 16384, 2048);
+  model.norm_placement = NormPlacement::post;
+  model.qk_norm = QkNorm::per_head;
+  model.sliding_window = 4096;
+  model.sliding_window_pattern = 4;
+  model.nope_every = 4;
+  return model;
+}
+
+Model helium() {
+  Model model = rmsnorm_llama("helium");
+  sizes(model, 48000, 2560, 24, 20, 20, 7040, 4096);
+  model.head_dim = 128;
+  return model;
+}
+
+Model hunyuan() {
+  Model model = rmsnorm_llama("hunyuan_v1_dense");
+  sizes(model, 290943, 4096, 32, 32, 0, 11008, 2048);
+  model.qk_norm = QkNorm::per_head;
   return model;
 }
 
@@ -359,7 +418,8 @@ const Model classes[] = {gpt2(),    gpt_neox(),    gptj(),        opt(),        
                          phi(),     starcoder2(),  stablelm(),    nemotron(),    cohere(),    llama(),     mistral(),
                          granite(), smollm3(),     qwen2(),       qwen3(),       phi3(),      olmo(),      olmo2(),
                          olmo3(),   gemma(),       gemma2(),      gemma3_text(), mixtral(),   qwen2_moe(), qwen3_moe(),
-                         olmoe(),   deepseek_v2(), deepseek_v3(), arcee(),       ministral(), seed_oss()};
+                         olmoe(),   deepseek_v2(), deepseek_v3(), arcee(),       ministral(), seed_oss(),  cohere2(),
+                         glm(),     glm4(),        ernie(),       exaone4(),     helium(),    hunyuan()};
 
 }  // namespace
 

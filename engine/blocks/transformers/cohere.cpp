@@ -1,4 +1,5 @@
-// The block of Command R: one norm, then attention and MLP beside each other: models/cohere/modeling_cohere.py.
+// The block of Command R and Command A: one norm, then attention and MLP beside each other: models/cohere and cohere2,
+// modeling_*.py.
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
 

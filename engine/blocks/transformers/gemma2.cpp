@@ -1,5 +1,5 @@
-// The block of Gemma 2 and Gemma 3, with norms before and after attention and MLP: models/gemma2 and gemma3,
-// modeling_*.py.
+// The block of Gemma 2 and 3 and GLM-4 (0414), with norms before and after attention and MLP: models/gemma2, gemma3 and
+// glm4, modeling_*.py.
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
 

@@ -1,6 +1,7 @@
 // The block of Llama and of the families that norm before attention and before the MLP: models/llama, mistral,
-// ministral, qwen2, qwen3, gemma, granite, smollm3, arcee, seed_oss, phi3, olmo, starcoder2, nemotron, and with experts
-// mixtral, qwen2_moe, qwen3_moe, olmoe, deepseek_v2, deepseek_v3, glm4_moe, minimax_m2, gpt_oss, modeling_*.py.
+// ministral, qwen2, qwen3, gemma, granite, smollm3, arcee, seed_oss, phi3, olmo, starcoder2, nemotron, glm, ernie4_5,
+// helium, hunyuan_v1_dense, and with experts mixtral, qwen2_moe, qwen3_moe, olmoe, deepseek_v2, deepseek_v3, glm4_moe,
+// minimax_m2, gpt_oss, modeling_*.py.
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
 

@@ -27,6 +27,7 @@ LlamaForm gemma2() {
 LlamaForm gemma3() {
   LlamaForm result = gemma2();
   result.model_type = "gemma3_text";
+  result.query_key_norm = LlamaForm::QueryKeyNorm::heads_first;
   result.two_rotaries = true;
   return result;
 }
@@ -41,7 +42,41 @@ LlamaForm granite() {
 LlamaForm phi3() {
   LlamaForm result = form("phi3");
   result.turning = LlamaForm::Turning::phi3;
-  result.fused_linears = true;
+  result.fused_attention = true;
+  result.fused_mlp = true;
+  return result;
+}
+
+LlamaForm glm() {
+  LlamaForm result = form("glm");
+  result.turning = LlamaForm::Turning::glm;
+  result.fused_mlp = true;
+  return result;
+}
+
+LlamaForm glm4() {
+  LlamaForm result = glm();
+  result.model_type = "glm4";
+  result.block = LlamaForm::BlockForm::gemma2;
+  return result;
+}
+
+LlamaForm ernie() {
+  LlamaForm result = form("ernie4_5");
+  result.turning = LlamaForm::Turning::ernie;
+  return result;
+}
+
+LlamaForm helium() {
+  LlamaForm result = form("helium");
+  result.norm = NormLayer::Form::helium;
+  result.turning = LlamaForm::Turning::helium;
+  return result;
+}
+
+LlamaForm hunyuan() {
+  LlamaForm result = form("hunyuan_v1_dense");
+  result.query_key_norm = LlamaForm::QueryKeyNorm::turned;
   return result;
 }
 
@@ -67,12 +102,25 @@ LlamaForm olmo3() {
   return result;
 }
 
+LlamaForm exaone4() {
+  LlamaForm result = form("exaone4");
+  result.block = LlamaForm::BlockForm::olmo2;
+  result.query_key_norm = LlamaForm::QueryKeyNorm::heads_first;
+  return result;
+}
+
 LlamaForm cohere() {
   LlamaForm result = form("cohere");
   result.block = LlamaForm::BlockForm::cohere;
   result.norm = NormLayer::Form::cohere;
   result.turning = LlamaForm::Turning::cohere;
   result.scaled_logits = true;
+  return result;
+}
+
+LlamaForm cohere2() {
+  LlamaForm result = cohere();
+  result.model_type = "cohere2";
   return result;
 }
 
@@ -155,6 +203,13 @@ const LlamaForm forms[] = {form("llama"),
                            olmo2(),
                            olmo3(),
                            cohere(),
+                           cohere2(),
+                           glm(),
+                           glm4(),
+                           ernie(),
+                           exaone4(),
+                           helium(),
+                           hunyuan(),
                            stablelm(),
                            starcoder2(),
                            nemotron(),
@@ -187,7 +242,7 @@ bool has_fused_norm(const Model& model) {
 
 bool has_fused_mlp(const Model& model) {
   const LlamaForm* form = llama_form(model);
-  return form != nullptr && model.gated_mlp && !form->fused_linears && model.experts.num_experts == 0;
+  return form != nullptr && model.gated_mlp && !form->fused_mlp && model.experts.num_experts == 0;
 }
 
 bool has_fused_rope(const Model& model) {

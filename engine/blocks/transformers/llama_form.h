@@ -12,6 +12,7 @@ struct LlamaForm {
   /// How RoPE turns query and key: all channels; in fp32; in fp32 with neighbouring channels as pairs; only the
   /// first channels, joined at once or after both are turned.
   /// The two halves each by itself. Latent attention: complex numbers, or neighbouring channels moved apart first.
+  /// Neighbouring channels as pairs, with tables that every block makes: of all channels, of the first ones, in fp32.
   enum class Turning {
     whole,
     fp32_tables,
@@ -21,10 +22,16 @@ struct LlamaForm {
     nemotron,
     halves,
     complex,
-    pairs
+    pairs,
+    helium,
+    glm,
+    ernie
   } turning = Turning::whole;
+  /// Where norms of each head's query and key stand: on (b, s, heads, d), on (b, heads, s, d), or on what RoPE turned.
+  enum class QueryKeyNorm { heads_last, heads_first, turned } query_key_norm = QueryKeyNorm::heads_last;
   bool two_rotaries = false;      ///< sliding layers have tables of their own
-  bool fused_linears = false;     ///< query, key and value are one linear layer, gate and up another
+  bool fused_attention = false;   ///< query, key and value are one linear layer
+  bool fused_mlp = false;         ///< gate and up are one linear layer
   bool scaled_embedding = false;  ///< times a buffer
   bool multipliers = false;       ///< embedding and residuals times numbers
   bool scaled_logits = false;     ///< times a number

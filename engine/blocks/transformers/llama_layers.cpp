@@ -23,7 +23,7 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   const Size k = m.num_key_value_heads;
   if (m.attention_sinks) sinks_ = make_parameter({a}, dtype, "attention sinks");
   const auto make_output = [&] { output_ = Linear(a * d, h, m.attention_output_bias, dtype, "attention projection"); };
-  if (form.fused_linears) {
+  if (form.fused_attention) {
     make_output();
     together_ = Linear(h, (a + Size(2) * k) * d, m.attention_bias, dtype, "query, key and value");
     return;
@@ -66,11 +66,12 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     result.v = split_heads(value_(hidden), k, d);
     return result;
   }
-  if (model_.qk_norm == QkNorm::none || form_.norm == NormLayer::Form::gemma) {
+  using At = LlamaForm::QueryKeyNorm;
+  if (model_.qk_norm == QkNorm::none || form_.query_key_norm != At::heads_last) {
     result.q = split_heads(query_(hidden), a, d);
     result.k = split_heads(key_(hidden), k, d);
     result.v = split_heads(value_(hidden), k, d);
-    if (model_.qk_norm == QkNorm::none) return result;
+    if (model_.qk_norm == QkNorm::none || form_.query_key_norm == At::turned) return result;
     result.q = query_norm_(result.q);
     result.k = key_norm_(result.k);
     return result;
@@ -150,6 +151,14 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
       return;
     }
     case LlamaForm::Turning::halves: return apply_rotary_halves(q, k, cos, sin);
+    case LlamaForm::Turning::helium:
+    case LlamaForm::Turning::glm: {
+      const Tensor own_cos = neighbours_table(cos);
+      const Tensor own_sin = neighbours_table(sin);
+      if (form_.turning == LlamaForm::Turning::helium) return apply_rotary(q, k, own_cos, own_sin);
+      return apply_partial_rotary(q, k, own_cos, own_sin);
+    }
+    case LlamaForm::Turning::ernie: return apply_rotary_ernie(q, k, neighbours_table(cos), neighbours_table(sin));
     case LlamaForm::Turning::complex:
     case LlamaForm::Turning::pairs: return;  // of latent attention
   }
@@ -158,9 +167,13 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
 Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs, Tensor& weights) const {
   const Place place("attention");
   const Tensor hidden = gather_sequence(given);
-  QueryKeyValue heads = form_.fused_linears ? project_together(hidden) : project(hidden);
+  QueryKeyValue heads = form_.fused_attention ? project_together(hidden) : project(hidden);
   const bool local = slides_ && inputs.local_cos.defined();
   if (turns_) turn(heads.q, heads.k, local ? inputs.local_cos : inputs.cos, local ? inputs.local_sin : inputs.sin);
+  if (model_.qk_norm != QkNorm::none && form_.query_key_norm == LlamaForm::QueryKeyNorm::turned) {
+    heads.q = query_norm_(heads.q);
+    heads.k = key_norm_(heads.k);
+  }
   const Shape joined{hidden.size(0), hidden.size(1), Size(model_.num_attention_heads) * Size(model_.head_dim)};
   AttentionOptions options;
   options.dropout = model_.attention_dropout;
@@ -180,7 +193,7 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
 }
 
 FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype, Size width)
-    : model_(m), fused_(form.fused_linears), width_(width.value() > 0 ? width : Size(m.intermediate_size)) {
+    : model_(m), fused_(form.fused_mlp), width_(width.value() > 0 ? width : Size(m.intermediate_size)) {
   const Size h = m.hidden_size;
   const Size i = width_;
   if (fused_) {

@@ -76,7 +76,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
     const Place place("embedding");
     state.hidden = dropout(std::move(embedded), model.embedding_dropout);
   }
-  const bool fp32 = form_.turning == LlamaForm::Turning::fp32_tables;
+  const bool fp32 = form_.turning == LlamaForm::Turning::fp32_tables || form_.turning == LlamaForm::Turning::ernie;
   const DType dtype = fp32 ? DType::float32 : state.hidden.dtype();
   if (sliding_rotary_) std::tie(state.inputs.local_cos, state.inputs.local_sin) = sliding_rotary_->tables(s, dtype);
   if (form_.turning == LlamaForm::Turning::complex)

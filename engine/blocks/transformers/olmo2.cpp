@@ -1,5 +1,5 @@
-// The block of OLMo 2 and OLMo 3, with norms after attention and after the MLP: models/olmo2 and olmo3,
-// modeling_*.py.
+// The block of OLMo 2 and 3 and EXAONE 4, with norms after attention and after the MLP: models/olmo2, olmo3 and
+// exaone4, modeling_*.py.
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
 

@@ -103,6 +103,14 @@ Tensor cohere_norm(const Tensor& x, const Tensor& weight) {
   return to(hidden, x.dtype());
 }
 
+/// models/helium/modeling_helium.py: HeliumRMSNorm, multiplied with the weight in fp32.
+Tensor helium_norm(const Tensor& x, const Tensor& weight) {
+  Tensor hidden = to(x, DType::float32);
+  const Tensor variance = mean_last(square(hidden));
+  hidden = hidden * rsqrt(add_number(variance));
+  return to(to(weight, DType::float32) * hidden, x.dtype());
+}
+
 /// models/nemotron/modeling_nemotron.py: NemotronLayerNorm1P, in 16 bits under autocast.
 Tensor nemotron_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor scale = add_number(weight);
@@ -132,6 +140,7 @@ Tensor NormLayer::operator()(Tensor argument) const {
     case Form::gemma: return gemma_norm(x, weight);
     case Form::olmo: return to(layer_norm(to(x, DType::float32), {}, {}), x.dtype());
     case Form::cohere: return cohere_norm(x, weight);
+    case Form::helium: return helium_norm(x, weight);
     case Form::nemotron: return nemotron_norm(x, weight, bias);
   }
   return x;

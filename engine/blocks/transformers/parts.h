@@ -42,6 +42,7 @@ struct NormLayer {
     olmo2,
     cohere,
     nemotron,
+    helium,
     fused,
     in_place,
     torchtitan

@@ -137,6 +137,26 @@ void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& si
   q = cast_q;
 }
 
+Tensor neighbours_table(const Tensor& table) {
+  const Shape& s = table.shape();
+  const Tensor half = unsqueeze(slice(table, -1, 0, s[2] / 2), 3);
+  return view(clone_contiguous(expand(half, {s[0], s[1], s[2] / 2, 2})), s);
+}
+
+void apply_rotary_ernie(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const Tensor cos4 = unsqueeze(cos, 1);
+  const Tensor sin4 = unsqueeze(sin, 1);
+  const auto turned = [&](const Tensor& x) {
+    Tensor straight = to(x, DType::float32) * cos4;
+    return std::move(straight) + to(rotate_half(x), DType::float32) * sin4;
+  };
+  const Tensor turned_q = turned(q);
+  const Tensor turned_k = turned(k);
+  Tensor cast_q = to(turned_q, q.dtype(), "query");
+  k = to(turned_k, k.dtype(), "key");
+  q = std::move(cast_q);
+}
+
 void apply_rotary_interleaved(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
   // rotate_half() takes every second channel and stacks them: sizes and lifetimes are those of the halves.
   Tensor turned_q = to(q, DType::float32);

@@ -37,6 +37,10 @@ void apply_rotary_pairs(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& s
 
 /// OLMo: tables in fp32, the results cast to what query and key were.
 void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+/// GLM, Helium, ERNIE: a table, (1, s, width), made anew for neighbouring channels, from its first half.
+Tensor neighbours_table(const Tensor& table);
+/// ERNIE: turned in their own format, multiplied and added in fp32, and cast back.
+void apply_rotary_ernie(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 /// Cohere: everything in fp32, and neighbouring channels are the pairs that turn.
 void apply_rotary_interleaved(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 
