@@ -246,7 +246,6 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   }
   const std::string type = model_type->text == "kimi_k2" ? "deepseek_v3" : model_type->text;  // its class, renamed
   const Model* defaults = huggingface_defaults(type);
-  if (defaults == nullptr) defaults = huggingface_expert_defaults(type);
   if (defaults == nullptr) {
     not_modelled(issues, "model_type", "The model_type '" + model_type->text + "' is not modelled.");
     return {};

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "engine/presets/huggingface.h"
+#include "engine/presets/huggingface_expert_classes.h"
 
 namespace trainmem {
 namespace {
@@ -354,72 +355,11 @@ Model gemma3_text() {
   return model;
 }
 
-Model mixtral() {
-  Model model = rmsnorm_llama("mixtral");
-  sizes(model, 32000, 4096, 32, 32, 8, 14336, 131072);
-  model.experts.num_experts = 8;
-  model.experts.num_experts_per_tok = 2;
-  return model;
-}
-
-Model qwen2_moe() {
-  Model model = rmsnorm_llama("qwen2_moe");
-  sizes(model, 151936, 2048, 24, 16, 16, 5632, 32768);
-  model.attention_bias = true;
-  model.experts.num_experts = 60;
-  model.experts.num_experts_per_tok = 4;
-  model.experts.moe_intermediate_size = 1408;
-  model.experts.n_shared_experts = 1;
-  model.experts.shared_expert_intermediate_size = 5632;
-  model.experts.shared_expert_gate = true;
-  return model;
-}
-
-Model qwen3_moe() {
-  Model model = rmsnorm_llama("qwen3_moe");
-  sizes(model, 151936, 2048, 24, 32, 4, 6144, 32768);
-  model.qk_norm = QkNorm::per_head;
-  model.experts.num_experts = 128;
-  model.experts.num_experts_per_tok = 8;
-  model.experts.moe_intermediate_size = 768;
-  return model;
-}
-
-Model olmoe() {
-  Model model = rmsnorm_llama("olmoe");
-  sizes(model, 50304, 2048, 16, 16, 0, 2048, 4096);
-  model.qk_norm = QkNorm::full;
-  model.experts.num_experts = 64;
-  model.experts.num_experts_per_tok = 8;
-  return model;
-}
-
-Model deepseek_v2() {
-  Model model = rmsnorm_llama("deepseek_v2");
-  sizes(model, 32000, 4096, 32, 32, 0, 11008, 2048);
-  model.experts.num_experts = 64;
-  model.experts.n_shared_experts = 2;
-  model.experts.moe_intermediate_size = 1407;
-  model.latent_attention = {1536, 512, 128, 64, 128};
-  return model;
-}
-
-Model deepseek_v3() {
-  Model model = deepseek_v2();
-  model.model_type = "deepseek_v3";
-  sizes(model, 129280, 7168, 61, 128, 128, 18432, 4096);
-  model.experts = {256, 8, 2048, 1};
-  model.experts.first_k_dense_replace = 3;
-  model.experts.router_bias = true;
-  return model;
-}
-
-const Model classes[] = {gpt2(),    gpt_neox(),    gptj(),        opt(),         bloom(),     mpt(),       falcon(),
-                         phi(),     starcoder2(),  stablelm(),    nemotron(),    cohere(),    llama(),     mistral(),
-                         granite(), smollm3(),     qwen2(),       qwen3(),       phi3(),      olmo(),      olmo2(),
-                         olmo3(),   gemma(),       gemma2(),      gemma3_text(), mixtral(),   qwen2_moe(), qwen3_moe(),
-                         olmoe(),   deepseek_v2(), deepseek_v3(), arcee(),       ministral(), seed_oss(),  cohere2(),
-                         glm(),     glm4(),        ernie(),       exaone4(),     helium(),    hunyuan()};
+const Model classes[] = {gpt2(),    gpt_neox(),   gptj(),     opt(),         bloom(),   mpt(),       falcon(),
+                         phi(),     starcoder2(), stablelm(), nemotron(),    cohere(),  llama(),     mistral(),
+                         granite(), smollm3(),    qwen2(),    qwen3(),       phi3(),    olmo(),      olmo2(),
+                         olmo3(),   gemma(),      gemma2(),   gemma3_text(), arcee(),   ministral(), seed_oss(),
+                         cohere2(), glm(),        glm4(),     ernie(),       exaone4(), helium(),    hunyuan()};
 
 }  // namespace
 
@@ -427,7 +367,7 @@ const Model* huggingface_defaults(std::string_view model_type) {
   for (const Model& model : classes) {
     if (model.model_type == model_type) return &model;
   }
-  return nullptr;
+  return huggingface_expert_defaults(model_type);
 }
 
 }  // namespace trainmem

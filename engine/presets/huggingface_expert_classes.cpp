@@ -1,7 +1,7 @@
-// Defaults of the configuration classes whose experts have key names or layers of their own, and those names.
+// Defaults of the configuration classes with experts, and what some of them call otherwise.
 //
-// Source: src/transformers/models/{dbrx,glm4_moe,gpt_oss,llama4,minimax_m2}/configuration_*.py, release 5;
-// configuration_deepseek.py of deepseek-ai/deepseek-moe-16b-base.
+// Source: src/transformers/models/*/configuration_*.py, release 5; configuration_deepseek.py of
+// deepseek-ai/deepseek-moe-16b-base.
 #include "engine/presets/huggingface_expert_classes.h"
 
 namespace trainmem {
@@ -17,6 +17,66 @@ Model make(const char* model_type, std::int64_t vocab_size, std::int64_t hidden_
   model.num_attention_heads = heads;
   model.num_key_value_heads = key_value_heads;
   model.intermediate_size = intermediate_size;
+  return model;
+}
+
+Model mixtral() {
+  Model model = make("mixtral", 32000, 4096, 32, 32, 8, 14336);
+  model.max_position_embeddings = 131072;
+  model.experts.num_experts = 8;
+  model.experts.num_experts_per_tok = 2;
+  return model;
+}
+
+Model qwen2_moe() {
+  Model model = make("qwen2_moe", 151936, 2048, 24, 16, 16, 5632);
+  model.max_position_embeddings = 32768;
+  model.attention_bias = true;
+  model.experts.num_experts = 60;
+  model.experts.num_experts_per_tok = 4;
+  model.experts.moe_intermediate_size = 1408;
+  model.experts.n_shared_experts = 1;
+  model.experts.shared_expert_intermediate_size = 5632;
+  model.experts.shared_expert_gate = true;
+  return model;
+}
+
+Model qwen3_moe() {
+  Model model = make("qwen3_moe", 151936, 2048, 24, 32, 4, 6144);
+  model.max_position_embeddings = 32768;
+  model.qk_norm = QkNorm::per_head;
+  model.experts.num_experts = 128;
+  model.experts.num_experts_per_tok = 8;
+  model.experts.moe_intermediate_size = 768;
+  return model;
+}
+
+Model olmoe() {
+  Model model = make("olmoe", 50304, 2048, 16, 16, 0, 2048);
+  model.max_position_embeddings = 4096;
+  model.qk_norm = QkNorm::full;
+  model.experts.num_experts = 64;
+  model.experts.num_experts_per_tok = 8;
+  return model;
+}
+
+Model deepseek_v2() {
+  Model model = make("deepseek_v2", 32000, 4096, 32, 32, 0, 11008);
+  model.max_position_embeddings = 2048;
+  model.experts.num_experts = 64;
+  model.experts.n_shared_experts = 2;
+  model.experts.moe_intermediate_size = 1407;
+  model.latent_attention = {1536, 512, 128, 64, 128};
+  return model;
+}
+
+Model deepseek_v3() {
+  Model model = make("deepseek_v3", 129280, 7168, 61, 128, 128, 18432);
+  model.max_position_embeddings = 4096;
+  model.latent_attention = {1536, 512, 128, 64, 128};
+  model.experts = {256, 8, 2048, 1};
+  model.experts.first_k_dense_replace = 3;
+  model.experts.router_bias = true;
   return model;
 }
 
@@ -95,7 +155,8 @@ Model deepseek() {
   return model;
 }
 
-const Model classes[] = {gpt_oss(), glm4_moe(), llama4_text(), dbrx(), minimax_m2(), deepseek()};
+const Model classes[] = {mixtral(), qwen2_moe(), qwen3_moe(),   olmoe(), deepseek_v2(), deepseek_v3(),
+                         gpt_oss(), glm4_moe(),  llama4_text(), dbrx(),  minimax_m2(),  deepseek()};
 
 const HuggingFaceValue* find(const HuggingFaceConfig& config, std::string_view name) {
   for (const auto& [key, value] : config) {

@@ -1,4 +1,4 @@
-// Part of reading a config.json: the classes with experts whose keys are their own.
+// Part of reading a config.json: the classes with experts.
 #pragma once
 
 #include <string_view>
