@@ -36,11 +36,12 @@ Peak highest_stage(const Config& config, Bytes workspace, PeakOfStage peak_of_st
   const std::int64_t stages = config.recipe.pipeline_parallel > 1 ? config.recipe.pipeline_parallel : 1;
   Peak result;
   // Stages between the second and the last but one hold no more than these: what a stage holds changes steadily.
+  std::int64_t before = -1;
   for (const std::int64_t stage : {std::int64_t{0}, std::int64_t{1}, stages - 2, stages - 1}) {
-    if (stage == stages - 2 && stage < 2) continue;  // has been run
+    if (stage <= before || stage >= stages) continue;
+    before = stage;
     const Peak peak = peak_of_stage(stage);
     if (peak.allocated > result.allocated) result = peak;
-    if (stage == stages - 1) break;
   }
   result.allocated += workspace;
   result.components[static_cast<std::size_t>(Component::workspace)] += workspace;

@@ -288,6 +288,14 @@ class Rules {
       contradiction("/recipe/precision", "fsdp_bf16 is the mixed precision of FSDP.",
                     "Set data_parallel to fsdp, or precision to bf16_autocast or bf16_mixed.");
     }
+    // torchtitan distributed/utils.py (0b44d4c), maybe_enable_amp: "Mixed precision training is disabled".
+    const bool divided = recipe_.tensor_parallel > 1 || recipe_.pipeline_parallel > 1;
+    const bool autocast =
+        recipe_.precision == Precision::bf16_autocast || recipe_.precision == Precision::fp16_autocast;
+    if (autocast && divided && recipe_.framework == Framework::torchtitan) {
+      contradiction("/recipe/precision", "Beside tensor or pipeline parallelism torchtitan switches autocast off.",
+                    "Set precision to bf16 or fp32, or data_parallel to fsdp and precision to fsdp_bf16.");
+    }
     const bool full_width = recipe_.precision == Precision::fp32 && !is_half(recipe_.activations_dtype);
     if (full_width && recipe_.attention == AttentionKernel::flash) {
       contradiction("/recipe/attention", "flash-attn computes in bf16 or fp16, and the precision is fp32.",

@@ -169,11 +169,6 @@ constexpr Missing<Config> all_missing[] = {
        return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
               c.recipe.optimizer_implementation == OptimizerImplementation::in_backward;
      }},
-    {"/recipe/precision", "Autocast in a pipeline of torchtitan is", "Choose fsdp_bf16, or bf16.",
-     [](const Config& c) {
-       return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
-              (c.recipe.precision == Precision::bf16_autocast || c.recipe.precision == Precision::fp16_autocast);
-     }},
     {"/recipe/recomputation", "Recomputation in a zero-bubble schedule of torchtitan is", "Set it to none.",
      [](const Config& c) {
        return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&

@@ -188,6 +188,17 @@ TEST_CASE("pipeline: an answer has every stage's own peak under every schedule")
   CHECK(estimate_peak(config).allocated == highest);
 }
 
+TEST_CASE("pipeline: the fast peak is the worst stage's, however few stages there are") {
+  const auto stages = GENERATE(1, 2, 3, 4, 5);
+  Config config = pipelined_gpt(PipelineSchedule::one_forward_one_backward, stages, 16);
+  config.model.vocab_size = 1024;  // the first stage holds most
+  config.model.num_hidden_layers = 4 * stages;
+  const Result result = estimate(config);
+  CAPTURE(stages);
+  CHECK(result.stages[0].worst);
+  CHECK(estimate_peak(config).allocated == result.allocated);
+}
+
 namespace {
 
 /// Llama of 14 layers under torchtitan: with embedding and head 16, four a stage.

@@ -188,3 +188,19 @@ TEST_CASE("validation: a model that its class cannot be gets no number") {
         "not_yet_modelled /model/num_key_value_heads; ");
   CHECK(validate(config)[0].message == "A model of type gpt_neox with gated_mlp true is not yet modelled.");
 }
+
+TEST_CASE("validation: torchtitan has no autocast beside tensor or pipeline parallelism") {
+  const auto half = [](Config& c) {
+    c.recipe.framework = Framework::torchtitan;
+    c.recipe.precision = Precision::bf16_autocast;
+  };
+  CHECK(issues_after(half).empty());
+  CHECK(issues_after([&](Config& c) {
+          half(c);
+          c.recipe.tensor_parallel = 2;
+        }) == "contradiction /recipe/precision; ");
+  CHECK(issues_after([&](Config& c) {
+          half(c);
+          c.recipe.pipeline_parallel = 2;
+        }) == "contradiction /recipe/precision; ");
+}
