@@ -1,8 +1,8 @@
 // Prints the sizes of the engine and of a first visit to the page, and compares them with size_budget.json.
 //
 //   node wasm_bindings/check_size.mjs [build/wasm [build/site]]
-import { existsSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
 const [engineFolder = 'build/wasm', siteFolder = 'build/site'] = process.argv.slice(2);
@@ -25,7 +25,10 @@ for (const [name, limits] of Object.entries(budget.engine)) {
   check(`${name}, gzip`, gzipSize(bytes), limits.gzip);
 }
 
-/** Every file that the page loads up to its first answer: what it names in its head, and what those import in turn. */
+/** What the page fetches by itself once its answer is on the screen (web/source/companion.ts). */
+const comesByItself = /^explore-[\w-]+\.js$/;
+
+/** Every file that the page loads until a reader gives a sign: what it names, and what those import in turn. */
 function filesOfFirstVisit(page) {
   const files = new Map();
   const visit = (file) => {
@@ -45,6 +48,8 @@ function filesOfFirstVisit(page) {
     }
   };
   visit(page);
+  const assets = join(page, '../assets');
+  for (const name of readdirSync(assets)) if (comesByItself.test(name)) visit(join(assets, name));
   return files;
 }
 
@@ -60,9 +65,10 @@ if (existsSync(page)) {
   check('first visit, gzip', total, budget.first_visit.gzip);
   check('first visit, requests', [...files.keys()].filter((file) => !isIcon(file)).length,
     budget.first_visit.requests, (count) => String(count).padStart(10));
-  if (![...files.keys()].some((file) => file.endsWith('.wasm'))) {
+  for (const kind of [/trainmem-calculator\.js$/, /\.css$/, comesByItself]) {
+    if ([...files.keys()].some((file) => kind.test(basename(file)))) continue;
     failed++;
-    console.log('OVER  the page loads no .wasm: the files of a first visit are not all found');
+    console.log(`OVER  no ${kind} among them: the files of a first visit are not all found`);
   }
 } else {
   failed++;

@@ -62,8 +62,7 @@ export default defineConfig({
   cacheDir: at('../build/vite'),
   resolve: {
     alias: {
-      '@engine-wasm': `${engine.replace(/\.js$/, '_first.wasm')}?url`,
-      '@engine-rest': `${engine.replace(/\.js$/, '_rest.wasm')}?url`,
+      '@engine-wasm': `${engine.replace(/\.js$/, '.wasm')}?url`,
       '@engine': engine,
       '@calculator': at('source'),
     },

@@ -1,17 +1,17 @@
-// Native and wasm, the page's two modules together, answer byte for byte alike: over every preset, all goldens, and
+// Native and wasm answer byte for byte alike: over every preset, all goldens, and
 // 1,000 random valid configurations together with the invalid ones met on the way.
 //
 //   node tests/wasm/same_answers.mjs [build/native [build/wasm]]
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadHalves } from '../../wasm_bindings/node_loader.mjs';
+import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
 import { randomConfigurations } from './random_configurations.mjs';
 
 const validConfigurations = 1000;
 const seed = 20220510;
 const [nativeFolder = 'build/native', wasmFolder = 'build/wasm'] = process.argv.slice(2);
-const engine = await loadHalves(wasmFolder);
+const engine = await loadEngine(wasmFolder);
 
 /** What the native build answers to all requests, in order. */
 function nativeAnswers(requests) {

@@ -15,13 +15,8 @@ async function script(engineModule, plugins) {
   const wasm = gzipSync(readFileSync(engineModule.replace(/\.js$/, '.wasm')), { level: 9 }).toString('base64');
   const inlineEngine = {
     name: 'inline-engine',
-    resolveId: id => (/^@engine-(wasm|rest)$/.test(id) ? `\0${id}` : undefined),
-    load: id =>
-      id === '\0@engine-wasm'
-        ? `export default 'data:application/gzip;base64,${wasm}'`
-        : id === '\0@engine-rest'
-          ? "export default ''"
-          : undefined,
+    resolveId: id => (id === '@engine-wasm' ? `\0${id}` : undefined),
+    load: id => (id === '\0@engine-wasm' ? `export default 'data:application/gzip;base64,${wasm}'` : undefined),
   };
   const { output } = await build({
     configFile: false,
@@ -56,6 +51,7 @@ export function offline(engineModule, plugins) {
         .replace(/(http-equiv="Content-Security-Policy"\s+content=")[^"]*/, (_, head) => head + policy)
         .replace(/<link rel="(?:stylesheet|modulepreload|preload)"[^>]*>\s*/g, '')
         .replace(/<script type="module"[^>]*><\/script>\s*/g, '')
+        .replace(/<script type="application\/json">[\s\S]*?<\/script>\s*/, '') // the engine itself is here
         .replace(/<nav[\s\S]*?<\/nav>\s*/, '')
         .replace(/<footer[\s\S]*?<\/footer>\s*/, '')
         .replace('</head>', () => `<style>${styles}</style>\n</head>`)

@@ -1,7 +1,6 @@
 // Puts exact numbers into the page at build time, for readers without JavaScript and for link previews: the default
 // configuration, and some recipes on the model and GPU that it was written for, computed by the engine that the page
-// will load; and the default configuration's answer, shown until that engine answers. Also lets the browser fetch the
-// engine while it still reads the page.
+// will load; and that engine's answers to what a first visit asks, so that the page is complete without it.
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
@@ -46,33 +45,19 @@ function rows(engine) {
   return found;
 }
 
-/** Members of a result that Summary of source/border.ts has; of `runtime` the bytes alone. */
-const shown = [
-  'allocated',
-  'reserved',
-  'device',
-  'peak_phase',
-  'peak_where',
-  'components',
-  'verdict',
-  'num_gpus',
-  'global_batch_size',
-];
-
-/** source/first_answer.ts reads it. */
-function firstAnswer(engine) {
-  const { result, config } = JSON.parse(engine.estimate(JSON.stringify(first)));
-  const summary = Object.fromEntries(shown.map(name => [name, result[name]]));
-  summary.runtime = result.runtime.map(({ bytes }) => ({ bytes }));
-  const { models, gpus } = JSON.parse(engine.presets());
-  const name = (list, { preset }) => list.find(({ id }) => id === preset).name;
-  const names = {
-    model: name(models, first.model),
-    gpu: name(gpus, first.gpu),
-    recipe: `Defaults of ${config.recipe.framework}`,
+/** What a first visit asks, and the answers; source/recorded.ts reads them. */
+function recorded(engine) {
+  const answers = {};
+  const ask = (name, argument) => {
+    const answer = JSON.parse(engine[name](argument));
+    answers[`${name} ${argument}`] = answer;
+    return answer;
   };
-  const json = JSON.stringify({ names, result: summary }).replaceAll('<', '\\u003c');
-  return `<script type="application/json">${json}</script>`;
+  const { link } = ask('estimate', JSON.stringify(first));
+  ask('read_link', link);
+  ask('advice', link);
+  const all = { version: engine.version(), presets: JSON.parse(engine.presets()), answers };
+  return `<script type="application/json">${JSON.stringify(all).replaceAll('<', '\\u003c')}</script>`;
 }
 
 function table(found) {
@@ -89,26 +74,9 @@ export function prerender(engineModule) {
       async handler(html, { bundle, filename }) {
         if (!bundle || !filename.endsWith('index.html')) return html;
         const engine = await loadEngine(dirname(engineModule));
-        const wasm = Object.keys(bundle).find(name => name.endsWith('.wasm') && name.includes('_first'));
-        return {
-          html: html
-            .replace('<!-- exact numbers -->', () => table(rows(engine)))
-            .replace('<!-- first answer -->', () => firstAnswer(engine)),
-          tags: [
-            {
-              tag: 'link',
-              attrs: {
-                rel: 'preload',
-                as: 'fetch',
-                type: 'application/wasm',
-                crossorigin: true,
-                fetchpriority: 'low', // after what draws the page
-                href: `./${wasm}`,
-              },
-              injectTo: 'head',
-            },
-          ],
-        };
+        return html
+          .replace('<!-- exact numbers -->', () => table(rows(engine)))
+          .replace('<!-- recorded answers -->', () => recorded(engine));
       },
     },
   };

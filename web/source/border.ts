@@ -1,7 +1,5 @@
 // The engine's answers as they cross the border. Names are those of engine/result.h and engine/config.h.
 
-import type { Modules } from './instance.js';
-
 export type Scalar = number | string | boolean;
 /** One section of a configuration: an optional preset and the fields that differ from it. */
 export type Section = { preset?: string; [field: string]: Scalar | Record<string, Scalar> | undefined };
@@ -250,10 +248,12 @@ export interface Engine {
   readMeasurement(json: string): MeasurementAnswer | BadAnswer;
   /** A question that costs many estimates, as text; explore/asker.ts asks it beside the page. */
   ask(name: 'advice' | 'plan' | 'sweep', ...words: (string | number)[]): string;
-  /** Fetches the code that a first visit does not run; absent once all of it is here. */
+  /** The answer to a question of a first visit, as long as the engine itself is not here. */
+  known(name: string, ...words: (string | number)[]): unknown;
+  /** Fetches the engine where only recorded answers are here; absent once it has come. */
   finish?: (() => Promise<void>) | undefined;
-  /** For an engine in a worker. */
-  readonly modules: Modules;
+  /** For an engine in a worker; here once the engine is. */
+  readonly module: WebAssembly.Module | undefined;
   presets: Presets;
   version: string;
 }

@@ -72,7 +72,12 @@ export class Companion implements ReactiveController {
 
   /** Pins the configuration in the fields, or lets go of the one that was. */
   compare(on = true): void {
-    const { config, good } = this.host.calculator.state;
+    const { config, good, engine } = this.host.calculator.state;
+    const finished = engine?.finish?.();
+    if (finished) {
+      finished.then(() => this.compare(on)).catch(reason => this.host.calculator.fail(String(reason)));
+      return;
+    }
     this.against = on && good ? { config, good } : undefined;
     this.host.calculator.use(config, 'choice');
   }

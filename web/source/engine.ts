@@ -1,12 +1,11 @@
 // Loads the engine and speaks JSON with it.
 //
-// All elements of a page share one engine: one fetch, one compilation. Its code comes in two modules; the second is
-// fetched when something needs it. After a trap the instance cannot be trusted, nor after a call that broke off because
-// the second module was not there: a fresh one takes its place, and the page asks again.
+// All elements of a page share one engine: one fetch, one compilation. On a first visit it answers from what the build
+// recorded, and is fetched when something else is asked or `finish` is called. After a trap the instance cannot be
+// trusted: a fresh one takes its place, and the page asks again.
 
 import type { Trainmem } from '@engine';
-import restAddress from '@engine-rest';
-import firstAddress from '@engine-wasm';
+import address from '@engine-wasm';
 import type {
   Answer,
   BadAnswer,
@@ -19,9 +18,10 @@ import type {
   Presets,
 } from './border.js';
 import type { QuestionName } from './explore/answers.js';
-import { instantiate, type Modules, RestIsWanted } from './instance.js';
+import { instantiate } from './instance.js';
+import type { Recorded } from './recorded.js';
 
-async function compile(address: string): Promise<WebAssembly.Module> {
+async function compile(): Promise<WebAssembly.Module> {
   const response = await fetch(address, { credentials: 'same-origin' });
   if (!response.ok)
     throw new Error(
@@ -49,106 +49,112 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-const compileFirst = once(() => compile(firstAddress).catch(() => compile(firstAddress)));
-const compileRest = once(() => compile(restAddress).catch(() => compile(restAddress)));
+type Question = Exclude<keyof Trainmem, 'presets' | 'version'>;
 
 class Border implements Engine {
-  readonly presets: Presets;
-  readonly version: string;
-  finish: (() => Promise<void>) | undefined;
+  presets!: Presets;
+  version!: string;
+  module: WebAssembly.Module | undefined;
+  finish: (() => Promise<void>) | undefined = once(() => this.load());
+  private instance: Trainmem | undefined;
   /** Set while no instance can be asked. */
   private stopped: EngineStopped | undefined;
 
-  constructor(
-    readonly modules: Modules,
-    private instance: Trainmem,
-  ) {
-    this.presets = JSON.parse(instance.presets());
-    this.version = instance.version();
-    if (restAddress !== '') this.finish = once(() => this.addRest());
+  constructor(private recorded?: Recorded) {
+    if (recorded) ({ presets: this.presets, version: this.version } = recorded);
   }
 
   estimate(config: Config): Answer {
-    return this.call(engine => engine.estimate(JSON.stringify(config)));
+    return this.call('estimate', JSON.stringify(config));
   }
 
   readLink(link: string): LinkAnswer {
-    return this.call(engine => engine.read_link(link));
+    return this.call('read_link', link);
   }
 
   writeLink(config: Config): { ok: true; link: string } | BadAnswer {
-    return this.call(engine => engine.write_link(JSON.stringify(config)));
+    return this.call('write_link', JSON.stringify(config));
   }
 
   writeComparison(a: Config, b: Config): { ok: true; link: string } | BadAnswer {
-    return this.call(engine => engine.write_comparison(JSON.stringify(a), JSON.stringify(b)));
+    return this.call('write_comparison', JSON.stringify(a), JSON.stringify(b));
   }
 
   readSettings(text: string): Imported {
-    return this.call(engine => engine.read_settings(text));
+    return this.call('read_settings', text);
   }
 
   writeSettings(link: string): { ok: true; settings: LaunchSettings[] } | BadAnswer {
-    return this.call(engine => engine.write_settings(link));
+    return this.call('write_settings', link);
   }
 
   readMeasurement(json: string): MeasurementAnswer | BadAnswer {
-    return this.call(engine => engine.read_measurement(json));
+    return this.call('read_measurement', json);
   }
 
   ask(name: QuestionName, ...words: (string | number)[]): string {
-    return (this.instance[name] as (...all: (string | number)[]) => string)(...words);
+    return this.text(name, words);
   }
 
-  private async addRest(): Promise<void> {
-    this.modules.rest = await compileRest();
+  known(name: string, ...words: (string | number)[]): unknown {
+    return this.recorded?.answers[[name, ...words].join(' ')];
+  }
+
+  private async load(): Promise<void> {
+    this.module ??= await compile().catch(compile);
     await this.renew();
+    this.presets ??= JSON.parse(this.instance!.presets());
+    this.version ??= this.instance!.version();
+    this.recorded = undefined;
     this.finish = undefined;
   }
 
   private async renew(): Promise<void> {
-    this.instance = await instantiate(this.modules);
+    this.instance = await instantiate(this.module!);
     this.stopped = undefined;
   }
 
-  private call<T>(ask: (engine: Trainmem) => string): T {
-    if (this.stopped) throw this.stopped;
-    try {
-      return JSON.parse(ask(this.instance));
-    } catch (error) {
-      throw this.stop(error);
-    }
+  private text(name: Question, words: (string | number)[]): string {
+    return (this.instance![name] as (...all: (string | number)[]) => string)(...words);
   }
 
-  private stop(error: unknown): EngineStopped {
-    const unfinished = error instanceof RestIsWanted && this.finish !== undefined;
-    const ready = unfinished ? this.finish!() : this.renew();
-    this.stopped = new EngineStopped(error, ready, unfinished);
-    if (unfinished) ready.catch(() => this.renew());
-    return this.stopped;
+  private call<T>(name: Question, ...words: string[]): T {
+    const known = this.known(name, ...words);
+    if (known !== undefined) return known as T;
+    if (this.finish) throw new EngineStopped('it is still to come', this.finish(), true);
+    if (this.stopped) throw this.stopped;
+    try {
+      return JSON.parse(this.text(name, words));
+    } catch (error) {
+      this.stopped = new EngineStopped(error, this.renew(), false);
+      throw this.stopped;
+    }
   }
 }
 
-/** The engine trapped, or is `unfinished`. `ready` settles when a fresh instance has taken its place. */
+/** The engine trapped, or is `awaited`: not here yet. `ready` settles when an instance can be asked. */
 export class EngineStopped extends Error {
   constructor(
     cause: unknown,
     readonly ready: Promise<void>,
-    readonly unfinished: boolean,
+    readonly awaited: boolean,
   ) {
     super(`The engine stopped: ${cause instanceof Error ? cause.message : String(cause)}`);
+    ready.catch(() => undefined); // whoever waits for it hears of it
   }
 }
 
-const load = once(async () => {
-  const modules = { first: await compileFirst() };
-  return new Border(modules, await instantiate(modules));
-});
+let shared: Border | undefined;
 
-/** The engine, loaded once; with `whole` also what a first visit does not need, fetched at the same time. */
-export async function engine(whole: boolean): Promise<Engine> {
-  if (whole && restAddress !== '') compileRest().catch(() => undefined);
-  const loaded = await load();
-  if (whole) await loaded.finish?.();
-  return loaded;
+/** An engine that answers at once what is recorded. */
+export function recordedEngine(recorded: Recorded): Engine {
+  shared ??= new Border(recorded);
+  return shared;
+}
+
+/** The engine, loaded once. */
+export async function engine(): Promise<Engine> {
+  shared ??= new Border();
+  await shared.finish?.();
+  return shared;
 }

@@ -6,7 +6,6 @@
 import type { Config, Engine, GoodAnswer, Issue, Preset, Scalar, Section, SectionName } from './border.js';
 import { changed, leaves, lookUp, parts } from './config_paths.js';
 import defaults from './default_config.json';
-import type { FirstAnswer } from './first_answer.js';
 import type { Units } from './format.js';
 
 export interface Draft {
@@ -27,8 +26,6 @@ export interface State {
   /** Why there is no engine, or why it stopped. */
   failure?: string;
   good?: GoodAnswer;
-  /** What stands in the page until the engine has answered. */
-  first?: FirstAnswer | undefined;
   /** The link of what stands in the fields, computable or not. */
   link: string;
   /** The presets of the last good answer. */
@@ -74,6 +71,8 @@ export class Calculator {
   /** Milliseconds that the last estimate took. */
   private took = 0;
   private waiting = false;
+  /** What the last good answer is about. */
+  private answered: Config | undefined;
 
   /**
    * `later` runs work after the next paint. A slow answer is computed there, so that typing stays smooth and several
@@ -83,12 +82,6 @@ export class Calculator {
     private readonly changed: (change: Change) => void,
     private readonly later?: (work: () => void) => void,
   ) {}
-
-  /** What the page shows until the engine has arrived. */
-  begin(first: FirstAnswer | undefined): void {
-    this.state.first = first;
-    if (first) this.state.subject = first.names.model;
-  }
 
   /** The engine has arrived: everything is computed for the first time, or again. */
   start(engine: Engine): void {
@@ -146,6 +139,7 @@ export class Calculator {
     const finished = state.engine?.finish?.();
     if (finished) {
       this.waiting = true;
+      this.changed('view');
       finished.then(() => this.choose(section, id)).catch(reason => this.fail(String(reason)));
       return;
     }
@@ -242,7 +236,13 @@ export class Calculator {
 
   /** Does the answer on display belong to another configuration than the one in the fields? */
   get stale(): boolean {
-    return this.state.issues.length > 0 || this.state.failure !== undefined;
+    const { issues, failure, config } = this.state;
+    return issues.length > 0 || (failure !== undefined && config !== this.answered);
+  }
+
+  /** Does the answer wait for the engine to be fetched? */
+  get fetching(): boolean {
+    return this.waiting && this.state.engine?.finish !== undefined;
   }
 
   private modelName(): string {
@@ -285,6 +285,7 @@ export class Calculator {
       delete state.failure;
       if (answer.ok) {
         state.good = answer;
+        this.answered = state.config;
         state.link = answer.link;
         state.goodPresets = {};
         for (const section of ['model', 'gpu', 'recipe'] as const) {
@@ -301,9 +302,9 @@ export class Calculator {
         if (written.ok) state.link = written.link;
       }
     } catch (error) {
-      const { ready, unfinished } = error as { ready?: Promise<void>; unfinished?: boolean };
-      this.waiting = unfinished === true;
-      if (!unfinished) state.failure = error instanceof Error ? error.message : String(error);
+      const { ready, awaited } = error as { ready?: Promise<void>; awaited?: boolean };
+      this.waiting = awaited === true;
+      if (!awaited) state.failure = error instanceof Error ? error.message : String(error);
       const askAgain = () => {
         this.compute(false);
         this.changed('engine');

@@ -7,16 +7,19 @@
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { configOf } from './attribute.js';
+import type { Engine } from './border.js';
 import { copyText } from './clipboard.js';
 import { Companion } from './companion.js';
-import { engine } from './engine.js';
-import { firstAnswer } from './first_answer.js';
+import { engine, recordedEngine } from './engine.js';
+import { atFirstSign } from './first_sign.js';
 import type { Units } from './format.js';
+import { recordedIn } from './recorded.js';
 import { keepForOffline, Sharing } from './share/later.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
 import { calculatorStyles } from './styles/calculator.js';
 import { isDark, restorePageTheme, setPageTheme } from './theme.js';
 import { Address, joinLink, splitLink } from './url.js';
+import { Announcer } from './views/announcer.js';
 import { ClosedPanels } from './views/closed.js';
 import { compactControls, controls } from './views/controls.js';
 import { goTo } from './views/go_to.js';
@@ -29,7 +32,8 @@ import { timeline } from './views/timeline.js';
 import { toolbar } from './views/toolbar.js';
 import type { PickerState, View } from './views/view.js';
 
-const announcePause = 500;
+/** Milliseconds after which a first visit has the engine, and is kept for offline use, without a sign of the reader. */
+const patience = 4000;
 
 export class TrainmemCalculator extends LitElement implements View {
   static override properties = {
@@ -69,9 +73,11 @@ export class TrainmemCalculator extends LitElement implements View {
   private watcher: IntersectionObserver | undefined;
   private watched: Element | null = null;
   private readonly closed = new ClosedPanels(this);
-  private announced = '';
-  private announceTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly announcer = new Announcer(this);
   private started = false;
+  private callOff: (() => void) | undefined;
+  /** The page's first answer is painted alone; what stands below it follows a frame later. */
+  private painted = false;
 
   constructor() {
     super();
@@ -104,11 +110,11 @@ export class TrainmemCalculator extends LitElement implements View {
 
   override connectedCallback(): void {
     super.connectedCallback();
+    this.painted ||= !this.page;
     if (this.page) {
       this.address = new Address(fragment => this.openLink(fragment));
       restorePageTheme();
     }
-    if (this.page && !this.given() && Address.opened() === '') this.calculator.begin(firstAnswer(this));
     // Far below the fold an embed waits until it is near.
     if (this.started || this.page || typeof IntersectionObserver === 'undefined') this.load();
     else {
@@ -128,46 +134,54 @@ export class TrainmemCalculator extends LitElement implements View {
     super.disconnectedCallback();
     this.address?.close();
     this.address = undefined;
+    this.callOff?.();
     this.nearness?.disconnect();
     this.watcher?.disconnect();
     this.watched = null;
-    clearTimeout(this.announceTimer);
   }
 
   private load = (): void => {
     this.started = true;
     if (this.calculator.state.engine) {
       this.calculator.start(this.calculator.state.engine);
+      this.finish();
       return;
     }
-    // A link names what a first visit may not run: all of the engine comes at once.
-    engine(this.given() || (this.address !== undefined && Address.opened() !== '')).then(
-      loaded => {
-        this.calculator.state.engine = loaded;
-        this.openLink(this.address ? Address.opened() : '');
-        if (this.page && isSecureContext && navigator.serviceWorker) setTimeout(keepForOffline, 4000);
-      },
-      error => this.calculator.fail(error instanceof Error ? error.message : String(error)),
-    );
+    const recorded = this.address && !this.given() && recordedIn(this, splitLink(Address.opened()).link);
+    if (recorded) this.begin(recordedEngine(recorded));
+    else engine().then(this.begin, this.failed);
+  };
+
+  private begin = (loaded: Engine): void => {
+    this.calculator.state.engine = loaded;
+    this.openLink(this.address ? Address.opened() : '');
+    if (!this.page) return;
+    this.callOff = atFirstSign(this.finish, patience);
+    if (isSecureContext && navigator.serviceWorker) setTimeout(keepForOffline, patience);
+  };
+
+  private failed = (error: unknown): void => {
+    this.calculator.fail(error instanceof Error ? error.message : String(error));
   };
 
   private given(): boolean {
     return (this.config ?? '').trim() !== '';
   }
 
-  /** What a first visit does not run is fetched when the calculator is first touched. */
   private finish = (): void => {
-    this.calculator.state.engine?.finish?.().catch(() => undefined);
+    this.calculator.state.engine?.finish?.().catch(this.failed);
   };
 
   /** A link on top of what the config attribute says. */
   private openLink(fragment: string): void {
-    const finished = fragment !== '' || this.given() ? this.calculator.state.engine?.finish?.() : undefined;
+    const { link, view } = splitLink(fragment);
+    const { engine: loaded } = this.calculator.state;
+    const known = link === '' ? !this.given() : loaded?.known('read_link', link) !== undefined;
+    const finished = known ? undefined : loaded?.finish?.();
     if (finished) {
-      finished.then(() => this.openLink(fragment)).catch(error => this.calculator.fail(String(error)));
+      finished.then(() => this.openLink(fragment)).catch(this.failed);
       return;
     }
-    const { link, view } = splitLink(fragment);
     this.calculator.state.units = view.units ?? this.units;
     const text = this.config?.trim() ?? '';
     if (link === '' && text !== '' && !text.startsWith('{')) {
@@ -184,7 +198,7 @@ export class TrainmemCalculator extends LitElement implements View {
   }
 
   protected override willUpdate(properties: PropertyValues<this>): void {
-    if (properties.has('units') && (this.units === 'GB' || this.units === 'GiB')) {
+    if (this.hasUpdated && properties.has('units') && (this.units === 'GB' || this.units === 'GiB')) {
       this.calculator.state.units = this.units;
     }
     if (properties.has('config') && properties.get('config') !== undefined && this.calculator.state.engine) {
@@ -285,7 +299,8 @@ export class TrainmemCalculator extends LitElement implements View {
 
   /** Resolves when the answer to the last edit is on the screen. */
   protected override async getUpdateComplete(): Promise<boolean> {
-    while (this.calculator.busy) await new Promise(resolve => setTimeout(resolve, 4));
+    while (this.calculator.busy || (this.calculator.state.good && !this.painted))
+      await new Promise(resolve => setTimeout(resolve, 4));
     return super.getUpdateComplete();
   }
 
@@ -302,14 +317,15 @@ export class TrainmemCalculator extends LitElement implements View {
     }
     const { good } = this.calculator.state;
     if (!good) return;
+    if (!this.painted)
+      requestAnimationFrame(() =>
+        setTimeout(() => {
+          this.painted = true;
+          this.requestUpdate();
+        }),
+      );
     const text = headlineText(this, good);
-    if (text !== this.announced) {
-      clearTimeout(this.announceTimer);
-      this.announceTimer = setTimeout(() => {
-        this.announced = text;
-        this.requestUpdate();
-      }, announcePause);
-    }
+    this.announcer.say(text);
     if (this.page) document.title = `${text.split('. ')[0]} \u2013 trainmem`;
   }
 
@@ -321,10 +337,10 @@ export class TrainmemCalculator extends LitElement implements View {
   }
 
   private body(tools: TemplateResult) {
-    const { good, first, engine: loaded, failure } = this.calculator.state;
-    const summary = good?.result ?? (failure ? undefined : first?.result);
-    const answer = summary
-      ? headline(this, summary, this.view !== 'bar', tools)
+    const { good, engine: loaded, failure } = this.calculator.state;
+    const result = good?.result;
+    const answer = result
+      ? headline(this, result, this.view !== 'bar', tools)
       : failure && !loaded
         ? nothing
         : html`<section class="panel answer waiting" aria-busy=${!loaded}>
@@ -334,12 +350,12 @@ export class TrainmemCalculator extends LitElement implements View {
     if (this.view !== 'full') {
       return html`${editable ? pickers(this) : nothing} ${answer} ${editable && loaded ? compactControls(this) : nothing}`;
     }
-    const result = good?.result;
+    const rest = loaded !== undefined && (this.painted || !result);
     return html`${editable ? pickers(this) : nothing} ${answer} ${this.companion.comparison()}
       <div class=${editable ? 'columns' : 'column'}>
-        ${editable && loaded ? controls(this) : nothing}
+        ${editable && rest ? controls(this) : nothing}
         ${
-          result
+          result && rest
             ? html`<div class="column">
                 ${timeline(this, result)} ${stages(this, result)} ${rows(this, result)} ${this.companion.render()}
                 ${this.closed.render(result)}
@@ -350,26 +366,26 @@ export class TrainmemCalculator extends LitElement implements View {
   }
 
   protected override render() {
-    const { good, first } = this.calculator.state;
+    const { good } = this.calculator.state;
     const options = {
       home: this.home,
       dark: isDark(this),
       switchTheme: this.page ? this.switchTheme : undefined,
       bring: this.readonly || this.view !== 'full' ? undefined : () => this.sharing.bring(),
-      take: this.view === 'bar' || !(good ?? first) ? undefined : () => this.sharing.take(),
+      take: this.view === 'bar' || !good ? undefined : () => this.sharing.take(),
     };
     return html`${
       good && this.view === 'full'
         ? html`<div class="slimholder ${this.away ? 'away' : ''}">${slimLine(this, good)}</div>`
         : nothing
     }
-      <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @pointerdown=${this.finish} @focusin=${this.finish} @dragover=${this.sharing.dragged} @drop=${this.sharing.dragged}>
+      <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @dragover=${this.sharing.dragged} @drop=${this.sharing.dragged}>
         <div class="notices">
           ${linkNotice(this)} ${failureNotice(this, this.load)} ${issueSummary(this)}
         </div>
         ${this.body(toolbar(this, options))}
       </div>
-      <p class="visually-hidden" aria-live="polite">${this.announced}</p>
+      <p class="visually-hidden" aria-live="polite">${this.announcer.text}</p>
       <div class="dialogs"></div>`;
   }
 }

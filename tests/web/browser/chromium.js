@@ -94,10 +94,11 @@ export function pageTest(name, options, body) {
   });
 }
 
-/** Opens the calculator with a fragment and waits for the engine's first answer. */
+/** Opens the calculator with a fragment and waits for its first answer. */
 export async function openCalculator(page, fragment = '') {
   await page.goto(`${origin()}/${fragment ? `#${fragment}` : ''}`);
-  await page.locator('trainmem-calculator .answer:not([inert]) .total').waitFor();
+  await page.locator('trainmem-calculator .total').first().waitFor();
+  await settled(page);
 }
 
 /** Waits until the answer to the last edit is on the screen. */

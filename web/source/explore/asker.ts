@@ -38,20 +38,25 @@ export class Asker {
   private count = 0;
   private ready = false;
 
-  constructor(private readonly engine: Engine) {
-    this.start();
-    // Every question needs code that a first visit does not.
-    Promise.resolve(engine.finish?.()).then(
+  private started = false;
+
+  constructor(private readonly engine: Engine) {}
+
+  /** The worker, and the engine for it. */
+  private start(): void {
+    this.started = true;
+    this.startWorker();
+    Promise.resolve(this.engine.finish?.()).then(
       () => {
         this.ready = true;
-        this.worker?.postMessage(engine.modules);
+        this.worker?.postMessage(this.engine.module);
         this.next();
       },
       () => this.close(),
     );
   }
 
-  private start(): void {
+  private startWorker(): void {
     if (import.meta.url.startsWith('file:')) return;
     try {
       this.worker = new Worker(workerAddress(), { type: 'module' });
@@ -63,6 +68,7 @@ export class Asker {
   }
 
   close(): void {
+    this.started = false;
     this.worker?.terminate();
     for (const job of this.waiting.values()) job.settle(undefined);
     this.waiting.clear();
@@ -77,6 +83,9 @@ export class Asker {
     ...words: (string | number)[]
   ): Promise<AnswerOf[Name] | undefined> {
     this.forget(slot);
+    const known = this.engine.known(name, ...words);
+    if (known) return Promise.resolve(known as AnswerOf[Name]);
+    if (!this.started) this.start();
     return new Promise(resolve => {
       const settle = (text: string | undefined) => resolve(text ? JSON.parse(text) : undefined);
       this.waiting.set(slot, { id: ++this.count, name, words, slot, settle });

@@ -1,9 +1,9 @@
 // The engine a second time, in a worker: questions that cost many estimates, answered beside the page.
 //
-// The first message is the compiled modules; each later one a question, {id, name, words}; answers are {id, text}.
+// The first message is the compiled module; each later one a question, {id, name, words}; answers are {id, text}.
 
 import type { Trainmem } from '@engine';
-import { instantiate, type Modules } from '../instance.js';
+import { instantiate } from '../instance.js';
 import type { QuestionName } from './answers.js';
 
 export interface Question {
@@ -12,12 +12,12 @@ export interface Question {
   words: (string | number)[];
 }
 
-let modules: Modules;
+let module: WebAssembly.Module;
 let instance: Promise<Trainmem> | undefined;
 
 async function answer({ id, name, words }: Question): Promise<void> {
   try {
-    instance ??= instantiate(modules);
+    instance ??= instantiate(module);
     const ask = (await instance)[name] as (...all: (string | number)[]) => string;
     postMessage({ id, text: ask(...words) });
   } catch {
@@ -26,7 +26,7 @@ async function answer({ id, name, words }: Question): Promise<void> {
   }
 }
 
-addEventListener('message', ({ data }: MessageEvent<Modules | Question>) => {
-  if ('first' in data) modules = data;
+addEventListener('message', ({ data }: MessageEvent<WebAssembly.Module | Question>) => {
+  if (data instanceof WebAssembly.Module) module = data;
   else answer(data);
 });

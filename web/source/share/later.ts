@@ -20,7 +20,7 @@ export class Sharing {
     openExport(this.host, this.address());
   }
 
-  /** A dialog, and the engine's code that only dialogs and the like need. */
+  /** A dialog, and the engine. */
   private wholly<Dialogs>(dialogs: Promise<Dialogs>): Promise<[Dialogs, unknown]> {
     return Promise.all([dialogs, this.host.calculator.state.engine?.finish?.()]);
   }

@@ -90,16 +90,16 @@ function remedyLine(view: View, { fit }: Verdict) {
   </p>`;
 }
 
-/** Until the engine has answered, what stands in the page cannot be worked with. */
 export function headline(view: View, result: Summary, withLegend: boolean, tools: TemplateResult) {
-  const { units, good } = view.calculator.state;
-  const { stale } = view.calculator;
+  const { units } = view.calculator.state;
+  const { stale, fetching } = view.calculator;
   const { verdict } = result;
   const gpus = result.num_gpus > 1 ? `On each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'On one GPU';
   const [needs, total] = need(result);
-  return html`<section class="panel answer" id="answer" aria-label="Answer" ?inert=${!good}>
-    <div class=${stale ? 'stale' : ''}>
-      ${stale ? html`<p class="stalemark">The last configuration that could be computed</p>` : nothing}
+  return html`<section class="panel answer" id="answer" aria-label="Answer" aria-busy=${fetching}>
+    <div class=${stale || fetching ? 'stale' : ''}>
+      ${fetching ? html`<p class="stalemark" role="status">Fetching the engine \u2026</p>` : nothing}
+      ${stale && !fetching ? html`<p class="stalemark">The last configuration that could be computed</p>` : nothing}
       <div class="topline">
         <h2 class="headline">
           <span class="subject">${view.calculator.state.subject}</span> ${needs}

@@ -65,15 +65,16 @@ export function issueSummary(view: View) {
 export function failureNotice(view: View, retry: () => void) {
   const { failure, engine } = view.calculator.state;
   if (!failure) return nothing;
+  const here = engine !== undefined && engine.finish === undefined;
   return html`<div class="notice bad" role="alert">
     ${icons.cross()}
     <div>
       <p class="noticehead">
-        ${engine ? 'The engine stopped on this configuration and was started again.' : 'The engine could not be loaded, so nothing can be computed.'}
+        ${here ? 'The engine stopped on this configuration and was started again.' : 'The engine could not be loaded, so nothing can be computed.'}
       </p>
       <p class="muted">${failure}</p>
       ${
-        engine
+        here
           ? nothing
           : html`<p class="muted">
               It is a WebAssembly module of this site. If the network is fine, the page’s content policy or the

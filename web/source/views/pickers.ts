@@ -133,9 +133,9 @@ function picker(view: View, section: SectionName) {
   const { calculator } = view;
   const open = view.picker?.section === section ? view.picker : undefined;
   const edits = calculator.editsIn(section);
-  const { engine, first } = calculator.state;
+  const { engine } = calculator.state;
   const custom = section === 'recipe' ? defaultRecipe(view) : 'Custom';
-  const name = engine ? (calculator.preset(section)?.name ?? custom) : (first?.names[section] ?? '\u2026');
+  const name = engine ? (calculator.preset(section)?.name ?? custom) : '\u2026';
   const show = () => {
     const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], '');
     const chosen = matches.findIndex(preset => preset.id === calculator.preset(section)?.id);
