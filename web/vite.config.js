@@ -43,7 +43,7 @@ const noGlobals = {
 };
 
 /** What is fetched when it is first wanted, and the element around an embedded page. */
-const later = /source\/(share\/(?!later)|explore\/|speed\/|details\/|offline\.ts|embed\.ts)/;
+const later = /source\/(share\/(?!later)|explore\/|speed\/|details\/|instance\.ts|offline\.ts|embed\.ts)/;
 
 export default defineConfig({
   root: at('../site'),

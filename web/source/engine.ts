@@ -18,7 +18,6 @@ import type {
   Presets,
 } from './border.js';
 import type { QuestionName } from './explore/answers.js';
-import { instantiate } from './instance.js';
 import type { Recorded } from './recorded.js';
 
 async function compile(): Promise<WebAssembly.Module> {
@@ -57,6 +56,7 @@ class Border implements Engine {
   module: WebAssembly.Module | undefined;
   finish: (() => Promise<void>) | undefined = once(() => this.load());
   private instance: Trainmem | undefined;
+  private instantiate!: typeof import('./instance.js').instantiate;
   /** Set while no instance can be asked. */
   private stopped: EngineStopped | undefined;
 
@@ -101,7 +101,10 @@ class Border implements Engine {
   }
 
   private async load(): Promise<void> {
-    this.module ??= await compile().catch(compile);
+    [this.module, { instantiate: this.instantiate }] = await Promise.all([
+      this.module ?? compile().catch(compile),
+      import('./instance.js'),
+    ]);
     await this.renew();
     this.presets ??= JSON.parse(this.instance!.presets());
     this.version ??= this.instance!.version();
@@ -110,7 +113,7 @@ class Border implements Engine {
   }
 
   private async renew(): Promise<void> {
-    this.instance = await instantiate(this.module!);
+    this.instance = await this.instantiate(this.module!);
     this.stopped = undefined;
   }
 
