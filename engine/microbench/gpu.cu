@@ -83,9 +83,9 @@ template <class T, Kernel kernel, int unroll, bool streaming>
 void launch_with(const Arrays<T>& arrays, Bytes array_bytes, unsigned int threads) {
   const auto blocks = static_cast<unsigned int>(array_bytes / (16LL * unroll * threads));
   if constexpr (kernel == Kernel::read) {
-    read_array<T, unroll, streaming><<<blocks, threads>>>(arrays);
+    start(read_array<T, unroll, streaming>, blocks, threads, arrays);
   } else {
-    sweep_arrays<T, kernel, unroll, streaming><<<blocks, threads>>>(arrays);
+    start(sweep_arrays<T, kernel, unroll, streaming>, blocks, threads, arrays);
   }
 }
 
@@ -148,7 +148,7 @@ class Measurement {
   /// a and b hold their values; c holds what no kernel writes.
   void prepare() {
     if (!problem_.good()) return;
-    fill<T><<<1024, 256>>>(arrays_, elements_);
+    start(fill<T>, 1024, 256, arrays_, elements_);
     problem_.check(GPU(GetLastError)(), "launch");
     spoil();
   }
@@ -164,7 +164,7 @@ class Measurement {
                                       GPU(MemcpyDeviceToDevice), nullptr),
                      "copy");
     } else if (job_.variant == Variant::plain) {
-      plain<T, kernel><<<static_cast<unsigned int>(elements_ / 1024), 1024>>>(arrays_);
+      start(plain<T, kernel>, static_cast<unsigned int>(elements_ / 1024), 1024, arrays_);
     } else {
       launch<T, kernel>(arrays_, job_.array_bytes, shape_);
     }
@@ -192,7 +192,7 @@ class Measurement {
       verify_sum();
     } else {
       problem_.check(GPU(Memset)(wrong_.get(), 0, sizeof(unsigned long long)), "memset");
-      count_wrong<T, kernel><<<1024, 256>>>(arrays_, elements_, wrong_.get());
+      start(count_wrong<T, kernel>, 1024, 256, arrays_, elements_, wrong_.get());
       problem_.check(GPU(GetLastError)(), "launch");
       unsigned long long wrong = 0;
       problem_.check(GPU(Memcpy)(&wrong, wrong_.get(), sizeof(wrong), GPU(MemcpyDeviceToHost)), "copy");

@@ -20,6 +20,16 @@ using Quad = uint4;
 
 namespace trainmem::microbench {
 
+/// Starts a kernel on `blocks` blocks of `threads` threads. A runtime without a GPU compiler brings run_kernel().
+template <class... Parameters, class... Arguments>
+void start(void (*kernel)(Parameters...), unsigned int blocks, unsigned int threads, Arguments... arguments) {
+#if defined(__CUDA__) || defined(__CUDACC__) || GPU_IS_HIP
+  kernel<<<blocks, threads>>>(arguments...);
+#else
+  run_kernel(kernel, blocks, threads, arguments...);
+#endif
+}
+
 template <bool streaming>
 __device__ inline Quad load(const Quad* from) {
   if constexpr (!streaming) {

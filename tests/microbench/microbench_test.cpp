@@ -60,9 +60,9 @@ struct Ended {
   std::string printed;
 };
 
-Ended run(const std::string& arguments) {
+Ended run(const std::string& arguments, const char* program = TRAINMEM_HBM_BANDWIDTH) {
   Ended ended;
-  std::FILE* pipe = popen((std::string(TRAINMEM_HBM_BANDWIDTH) + " " + arguments + " 2>&1").c_str(), "r");
+  std::FILE* pipe = popen((std::string(program) + " " + arguments + " 2>&1").c_str(), "r");
   REQUIRE(pipe != nullptr);
   char text[256];
   while (std::fgets(text, sizeof(text), pipe) != nullptr) ended.printed += text;
@@ -251,4 +251,20 @@ TEST_CASE("microbench: without a GPU the program says so and ends with 2") {
     CHECK(ended.status == 2);
     CHECK(ended.printed.find("hbm_bandwidth: no GPU: ") == 0);
   }
+}
+
+TEST_CASE("microbench: the whole program, with kernels that run on the processor") {
+  const char* const program = TRAINMEM_HBM_BANDWIDTH "_on_host";
+  const Ended lines = run("--size 256KiB --repeats 3 --compare --csv --element fp64 --kernel read,copy", program);
+  CHECK(lines.status == 0);
+  CHECK(std::count(lines.printed.begin(), lines.printed.end(), '\n') == 1 + 1 + 3);  // head, read, copy three times
+  const Ended block = run("--size 256KiB --repeats 3 --json --kernel copy,triad", program);
+  CHECK(block.status == 0);
+  CHECK(block.printed.find("\"Host processor\"") != std::string::npos);
+  const Ended elsewhere = run("--device 1", program);
+  CHECK(elsewhere.status == 2);
+  CHECK(elsewhere.printed.find("there is no device 1; devices count from 0 to 0") != std::string::npos);
+  const Ended large = run("--size 1GiB", program);
+  CHECK(large.status == 2);
+  CHECK(large.printed.find("device 0: ") != std::string::npos);
 }
