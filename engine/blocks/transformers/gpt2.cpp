@@ -41,9 +41,9 @@ class Gpt2Block : public Block {
     const Size d = model_.head_dim;
     const Size a = model_.num_attention_heads;
     std::vector<Tensor> parts = split(query_key_value_(hidden), {h, h, h}, 2);
-    const Tensor q = split_heads(std::move(parts[0]), a, d);
     const Tensor k = split_heads(std::move(parts[1]), a, d);
     const Tensor v = split_heads(std::move(parts[2]), a, d);
+    const Tensor q = split_heads(std::move(parts[0]), a, d);
     Tensor out;
     if (inputs.attention == AttentionKernel::eager) {
       // eager_attention_forward of GPT-2: softmax in the scores' own format.

@@ -84,6 +84,7 @@ LlamaForm olmo() {
   LlamaForm result = form("olmo");
   result.norm = NormLayer::Form::olmo;
   result.turning = LlamaForm::Turning::fp32_tables;
+  result.heads = LlamaForm::Heads::after_projections;
   return result;
 }
 
@@ -115,6 +116,7 @@ LlamaForm cohere() {
   result.norm = NormLayer::Form::cohere;
   result.turning = LlamaForm::Turning::cohere;
   result.scaled_logits = true;
+  result.heads = LlamaForm::Heads::transposed_last;
   return result;
 }
 
@@ -129,6 +131,7 @@ LlamaForm stablelm() {
   result.block = LlamaForm::BlockForm::stablelm;
   result.norm = NormLayer::Form::layer_norm;
   result.turning = LlamaForm::Turning::stablelm;
+  result.heads = LlamaForm::Heads::after_projections;
   return result;
 }
 
@@ -142,6 +145,7 @@ LlamaForm nemotron() {
   LlamaForm result = form("nemotron");
   result.norm = NormLayer::Form::nemotron;
   result.turning = LlamaForm::Turning::nemotron;
+  result.heads = LlamaForm::Heads::after_projections;
   return result;
 }
 
@@ -174,6 +178,7 @@ LlamaForm gpt_oss() {
 LlamaForm partial(const char* model_type) {
   LlamaForm result = form(model_type);
   result.turning = LlamaForm::Turning::nemotron;
+  result.heads = LlamaForm::Heads::transposed_last;  // MiniMax-M2 normalises whole tokens, as OLMo 2 does
   return result;
 }
 

@@ -29,6 +29,9 @@ struct LlamaForm {
   } turning = Turning::whole;
   /// Where norms of each head's query and key stand: on (b, s, heads, d), on (b, heads, s, d), or on what RoPE turned.
   enum class QueryKeyNorm { heads_last, heads_first, turned } query_key_norm = QueryKeyNorm::heads_last;
+  /// In which order the heads are set apart: each projection at once; after all three projections; or with the
+  /// transposition left to the end, after the norms. Backward goes the other way round.
+  enum class Heads { at_once, after_projections, transposed_last } heads = Heads::at_once;
   bool two_rotaries = false;      ///< sliding layers have tables of their own
   bool fused_attention = false;   ///< query, key and value are one linear layer
   bool fused_mlp = false;         ///< gate and up are one linear layer

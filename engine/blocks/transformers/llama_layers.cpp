@@ -61,9 +61,19 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     // models/olmo2/modeling_olmo2.py: all heads of a token are normalised together.
     Tensor query = query_norm_(query_(hidden));
     Tensor key = key_norm_(key_(hidden));
+    Tensor value = value_(hidden);
     result.q = split_heads(std::move(query), a, d);
     result.k = split_heads(std::move(key), k, d);
-    result.v = split_heads(value_(hidden), k, d);
+    result.v = split_heads(std::move(value), k, d);
+    return result;
+  }
+  if (form_.heads == LlamaForm::Heads::after_projections) {
+    Tensor query = query_(hidden);
+    Tensor key = key_(hidden);
+    Tensor value = value_(hidden);
+    result.q = split_heads(std::move(query), a, d);
+    result.k = split_heads(std::move(key), k, d);
+    result.v = split_heads(std::move(value), k, d);
     return result;
   }
   using At = LlamaForm::QueryKeyNorm;
@@ -76,14 +86,15 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     result.k = key_norm_(result.k);
     return result;
   }
-  if (form_.norm == NormLayer::Form::cohere) {
+  if (form_.heads == LlamaForm::Heads::transposed_last) {
     Tensor query = heads_apart(query_(hidden), a, d);
     Tensor key = heads_apart(key_(hidden), k, d);
-    result.v = split_heads(value_(hidden), k, d);
+    Tensor value = heads_apart(value_(hidden), k, d);
     query = query_norm_(query);
     key = key_norm_(key);
     result.q = transpose(std::move(query), 1, 2);
     result.k = transpose(std::move(key), 1, 2);
+    result.v = transpose(std::move(value), 1, 2);
     return result;
   }
   result.q = transpose(query_norm_(heads_apart(query_(hidden), a, d)), 1, 2);
@@ -100,9 +111,12 @@ SelfAttention::QueryKeyValue SelfAttention::project_together(const Tensor& hidde
   result.together = together_(hidden);
   const Size key_at = a * d;
   const Size value_at = key_at + k * d;
-  result.q = split_heads(slice(result.together, -1, 0, key_at), a, d);
-  result.k = split_heads(slice(result.together, -1, key_at, value_at), k, d);
-  result.v = split_heads(slice(result.together, -1, value_at, value_at + k * d), k, d);
+  Tensor query = slice(result.together, -1, 0, key_at);
+  Tensor key = slice(result.together, -1, key_at, value_at);
+  Tensor value = slice(result.together, -1, value_at, value_at + k * d);
+  result.q = split_heads(std::move(query), a, d);
+  result.k = split_heads(std::move(key), k, d);
+  result.v = split_heads(std::move(value), k, d);
   return result;
 }
 

@@ -59,8 +59,10 @@ class OptBlock : public Block {
     const Size a = model_.num_attention_heads;
     const Size d = model_.head_dim;
     const Tensor q = split_heads(multiply_number(query_(hidden), "query"), a, d);
-    const Tensor k = split_heads(key_(hidden), a, d);
-    const Tensor v = split_heads(value_(hidden), a, d);
+    Tensor key = key_(hidden);
+    Tensor value = value_(hidden);
+    const Tensor k = split_heads(std::move(key), a, d);
+    const Tensor v = split_heads(std::move(value), a, d);
     Tensor out = attention(q, k, v, inputs.mask, inputs.attention, {model_.attention_dropout}, weights);
     out = contiguous(reshape(std::move(out), hidden.shape()));
     return output_(std::move(out));
