@@ -14,6 +14,22 @@ bool is_kernel_scratch(const StorageRecord& storage) {
   return storage.role != nullptr && std::strstr(storage.role, "(scratch)") != nullptr;
 }
 
+namespace {
+
+/// Recorders follow what the dispatcher sees. Of what a kernel takes inside, the recorded replays hold flash
+/// attention's gradients and row sums only (tests/traces/README.md).
+bool is_recorded(const StorageRecord& storage) {
+  return !is_kernel_scratch(storage) || std::strstr(storage.role, "gradients and row sums") != nullptr;
+}
+
+Recording as_recorded(Recording recording) {
+  for (StorageRecord& storage : recording.storages)
+    if (!is_recorded(storage)) storage.bytes = 0;
+  return recording;
+}
+
+}  // namespace
+
 std::vector<PredictedPhase> phases_of(const Recording& recording) {
   std::vector<PredictedPhase> phases;
   Bytes allocated = 0;
@@ -70,8 +86,9 @@ Prediction predict(const Config& config, int steps) {
   options.steps = steps;
   prediction.recording = run_training(config, options);
   prediction.phases = phases_of(prediction.recording);
-  prediction.by_default = replay(prediction.recording, {.expandable_segments = false});
-  prediction.expandable_segments = replay(prediction.recording, {.expandable_segments = true});
+  const Recording recorded = as_recorded(prediction.recording);
+  prediction.by_default = replay(recorded, {.expandable_segments = false});
+  prediction.expandable_segments = replay(recorded, {.expandable_segments = true});
   return prediction;
 }
 

@@ -151,7 +151,7 @@ class Llama : public transformers::Architecture {
   transformers::ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
     transformers::ForwardState state;
     const Place place("embedding");
-    state.hidden = transformers::input_embeddings(embedding_, ids);
+    state.hidden = embed(embedding_, ids);
     set_inputs(state, ids.size(1), attention);
     return state;
   }

@@ -161,7 +161,7 @@ class Bloom : public Decoder {
   ForwardState begin(const Tensor& ids, AttentionKernel) override {
     ForwardState state;
     const Place place("embedding");
-    const Tensor embedded = input_embeddings(embedding_, ids);
+    const Tensor embedded = embed(embedding_, ids);
     state.hidden = model.embedding_norm ? embedding_norm_(embedded) : embedded;
     const Tensor attended = allocate(ids.shape(), DType::float32, {&attended_rule});
     state.inputs.alibi = bloom_alibi(attended, model.num_attention_heads, state.hidden.dtype());

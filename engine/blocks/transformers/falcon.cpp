@@ -210,7 +210,7 @@ class Falcon : public Decoder {
   ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
     ForwardState state;
     const Place place("embedding");
-    const Tensor embedded = input_embeddings(embedding_, ids);
+    const Tensor embedded = embed(embedding_, ids);
     const Size b = ids.size(0);
     const Size s = ids.size(1);
     if (model.positions == Positions::alibi) {

@@ -81,7 +81,7 @@ class GptNeox : public Decoder {
   ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
     ForwardState state;
     const Place place("embedding");
-    const Tensor embedded = input_embeddings(embedding_, ids);
+    const Tensor embedded = embed(embedding_, ids);
     state.inputs.positions = position_ids(ids.size(1));
     state.inputs.attention = attention;
     state.inputs.mask = causal_mask(ids.size(0), ids.size(1), embedded.dtype(), attention, false);

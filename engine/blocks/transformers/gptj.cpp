@@ -139,7 +139,7 @@ class Gptj : public Decoder {
   ForwardState begin(const Tensor& ids, AttentionKernel) override {
     ForwardState state;
     const Place place("embedding");
-    const Tensor embedded = input_embeddings(embedding_, ids);
+    const Tensor embedded = embed(embedding_, ids);
     state.inputs.positions = position_ids(ids.size(1));
     state.inputs.attention = AttentionKernel::eager;
     state.inputs.mask = causal_mask(ids.size(0), ids.size(1), embedded.dtype(), AttentionKernel::eager, false);

@@ -130,7 +130,7 @@ struct Parts {
 
 }  // namespace
 
-void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) const {
+void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin, Locals& locals) const {
   const Run& run = active_run();
   if (run.compiled_region != 0) {
     q = compiled_rotary(std::move(q));
@@ -142,7 +142,15 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
     case LlamaForm::Turning::whole: return apply_rotary(q, k, cos, sin);
     case LlamaForm::Turning::fp32_tables: return apply_rotary_fp32(q, k, cos, sin);
     case LlamaForm::Turning::cohere: return apply_rotary_interleaved(q, k, cos, sin);
-    case LlamaForm::Turning::stablelm: return apply_partial_rotary(q, k, cos, sin);
+    case LlamaForm::Turning::stablelm: {
+      Parts query(q, cos.size(-1));
+      Parts key(k, cos.size(-1));
+      apply_rotary(query.turning, key.turning, cos, sin);
+      q = query.joined(query.turning, "query");
+      k = key.joined(key.turning, "key");
+      locals = {query.turning, query.rest, key.turning, key.rest};
+      return;
+    }
     case LlamaForm::Turning::phi3: {
       const Parts query(q, cos.size(-1));
       const Parts key(k, cos.size(-1));
@@ -183,7 +191,9 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   const Tensor hidden = gather_sequence(given);
   QueryKeyValue heads = form_.fused_attention ? project_together(hidden) : project(hidden);
   const bool local = slides_ && inputs.local_cos.defined();
-  if (turns_) turn(heads.q, heads.k, local ? inputs.local_cos : inputs.cos, local ? inputs.local_sin : inputs.sin);
+  Locals locals;
+  if (turns_)
+    turn(heads.q, heads.k, local ? inputs.local_cos : inputs.cos, local ? inputs.local_sin : inputs.sin, locals);
   if (model_.qk_norm != QkNorm::none && form_.query_key_norm == LlamaForm::QueryKeyNorm::turned) {
     heads.q = query_norm_(heads.q);
     heads.k = key_norm_(heads.k);

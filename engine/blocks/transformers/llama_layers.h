@@ -42,7 +42,8 @@ class SelfAttention : public AttentionPart {
   };
   QueryKeyValue project(const Tensor& hidden) const;
   QueryKeyValue project_together(const Tensor& hidden) const;
-  void turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) const;
+  /// `locals`: parts that stay local variables of the forward.
+  void turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin, Locals& locals) const;
 
   const Model& model_;
   const LlamaForm& form_;

@@ -62,7 +62,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   Tensor embedded;
   {
     const Place place("embedding");
-    embedded = input_embeddings(embedding_, ids);
+    embedded = embed(embedding_, ids);
     if (embedding_scale_.defined()) embedded = embedded * embedding_scale_;
     if (form_.multipliers) embedded = multiply_number(embedded);
   }

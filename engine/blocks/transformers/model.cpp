@@ -171,6 +171,11 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
   if (wrapper_ != nullptr) wrapper_->close_groups();
 }
 
+Tensor Architecture::embed(const Tensor& table, const Tensor& ids) const {
+  Tensor embedded = input_embeddings(table, ids);
+  return after_embedding ? after_embedding(std::move(embedded)) : embedded;
+}
+
 Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forward& forward) {
   if (!recomputes(recipe_, slots_[i].kind)) return forward(hidden);
   if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden);
@@ -200,13 +205,20 @@ Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockIn
 
 Tensor CausalModel::hidden_states(const Tensor& ids) {
   if (wrapper_ != nullptr && embedding_group_ >= 0) wrapper_->before_forward(embedding_group_, ids);
+  bool embedding_returned = wrapper_ == nullptr || embedding_group_ < 0 || embedding_group_ == head_group_;
+  if (!embedding_returned)
+    architecture_->after_embedding = [&](Tensor embedded) {
+      embedding_returned = true;
+      return wrapper_->after_forward(embedding_group_, std::move(embedded));
+    };
   ForwardState state =
       part_.first ? architecture_->begin(ids, recipe_.attention) : architecture_->resume(ids, recipe_.attention);
   // torchtune modules/attention.py: MultiHeadAttention.forward expands key and value.
   state.inputs.repeated_heads = recipe_.framework == Framework::torchtune;
+  architecture_->after_embedding = nullptr;
   Tensor hidden = std::move(state.hidden);
-  if (wrapper_ != nullptr && embedding_group_ >= 0 && embedding_group_ != head_group_)
-    hidden = wrapper_->after_forward(embedding_group_, std::move(hidden));
+  // Learned positions belong to the group of the token embedding, which stays until both are read.
+  if (!embedding_returned) hidden = wrapper_->after_forward(embedding_group_, std::move(hidden));
   // outputs = block(...): a block's attention weights live until the next one has returned.
   Tensor block_weights;
   const Set<Tensor*> returned(block_weights_, &block_weights);

@@ -93,8 +93,15 @@ class Architecture {
   /// The loss of the logits. By default as transformers computes it.
   virtual Tensor loss(Tensor logits, const Tensor& labels);
 
+  /// Runs as soon as the token embedding has returned, where it is a sharded module of its own.
+  Forward after_embedding;
+
   const Model model;
   const DType weights;
+
+ protected:
+  /// The token embedding as a module, with what happens around it.
+  Tensor embed(const Tensor& table, const Tensor& ids) const;
 };
 
 /// The family of a model_type; null if there is none.

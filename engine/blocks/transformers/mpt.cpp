@@ -89,7 +89,7 @@ class Mpt : public Decoder {
   ForwardState begin(const Tensor& ids, AttentionKernel) override {
     ForwardState state;
     const Place place("embedding");
-    const Tensor embedded = input_embeddings(embedding_, ids);
+    const Tensor embedded = embed(embedding_, ids);
     const Tensor attended = allocate(ids.shape(), DType::float32, {&mask_rule});
     state.inputs.alibi = mpt_alibi(model.num_attention_heads, model.max_position_embeddings);
     state.inputs.attention = AttentionKernel::eager;

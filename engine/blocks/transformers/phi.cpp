@@ -78,7 +78,7 @@ class Phi : public Decoder {
   ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
     ForwardState state;
     const Place place("embedding");
-    Tensor embedded = input_embeddings(embedding_, ids);
+    Tensor embedded = embed(embedding_, ids);
     state.inputs.positions = position_ids(ids.size(1));
     state.inputs.attention = attention;
     state.inputs.mask = causal_mask(ids.size(0), ids.size(1), embedded.dtype(), attention, false);
