@@ -97,9 +97,9 @@ export function headline(view: View, result: Summary, withLegend: boolean, tools
   const gpus = result.num_gpus > 1 ? `On each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'On one GPU';
   const [needs, total] = need(result);
   return html`<section class="panel answer" id="answer" aria-label="Answer" aria-busy=${fetching}>
-    <div class=${stale || fetching ? 'stale' : ''}>
-      ${fetching ? html`<p class="stalemark" role="status">Fetching the engine \u2026</p>` : nothing}
-      ${stale && !fetching ? html`<p class="stalemark">The last configuration that could be computed</p>` : nothing}
+    <div class=${stale ? 'stale' : ''}>
+      ${fetching ? html`<p class="fetching" role="status">Fetching the engine \u2026</p>` : nothing}
+      ${stale ? html`<p class="stalemark">The last configuration that could be computed</p>` : nothing}
       <div class="topline">
         <h2 class="headline">
           <span class="subject">${view.calculator.state.subject}</span> ${needs}
@@ -147,7 +147,23 @@ export function slimLine(view: View, good: GoodAnswer) {
 
 export const headlineStyles = css`
   .answer {
+    position: relative;
     padding-block: 22px 18px;
+  }
+  /* In the margin, so that nothing moves, and only where it takes a while. */
+  .fetching {
+    position: absolute;
+    inset-block-start: 3px;
+    color: var(--muted);
+    font-size: 12px;
+    font-weight: 600;
+    line-height: 16px;
+    animation: late 250ms step-end;
+  }
+  @keyframes late {
+    from {
+      visibility: hidden;
+    }
   }
   .stale .segments {
     filter: saturate(0.2);
