@@ -23,7 +23,7 @@ constexpr Fixed fixed_fields[] = {
     {"/model/norm_weight", "", false},
     {"/model/norm_bias", "", false},
     {"/model/norm_placement", "opt ", false},
-    {"/model/norms_per_layer", "falcon ", false},
+    {"/model/norms_per_layer", "falcon stablelm ", false},
     {"/model/embedding_norm", "", false},
     {"/model/final_norm", "opt ", false},
     {"/model/qk_norm", "cohere glm4_moe llama4_text ", false},

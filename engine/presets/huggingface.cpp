@@ -118,15 +118,24 @@ void read_switches(Model& model, const Keys& keys) {
   if (keys.is_null("final_logit_softcapping")) model.final_logit_softcapping = 0;
 }
 
-// The Qwen classes carry a window that only use_sliding_window puts to use.
-void read_sliding_window(Model& model, const Keys& keys) {
+// The Qwen classes carry a window that only use_sliding_window puts to use, in the layers from max_window_layers on;
+// SmolLM3 does so in its layers without positions. models/{qwen2,qwen3,smollm3}/configuration_*.py: layer_types.
+void read_sliding_window(Model& model, const Keys& keys, Issues& issues) {
   const bool qwen = model.model_type.rfind("qwen", 0) == 0;
-  if (keys.is_null("sliding_window") || !keys.flag("use_sliding_window", !qwen)) {
+  const bool smollm3 = model.model_type == "smollm3";
+  if (keys.is_null("sliding_window") || !keys.flag("use_sliding_window", !qwen && !smollm3)) {
     model.sliding_window = 0;
     return;
   }
   keys.read(model.sliding_window, {"sliding_window"});
   keys.read(model.sliding_window_pattern, {"sliding_window_pattern"});
+  std::int64_t first = qwen ? 28 : 0;
+  keys.read(first, {"max_window_layers"});
+  if (qwen && first >= model.num_hidden_layers) {
+    model.sliding_window = 0;
+  } else if ((qwen && first > 0) || smollm3) {
+    not_modelled(issues, "use_sliding_window", "A sliding window of some layers of this class is not modelled.");
+  }
 }
 
 void read_experts(Model& model, const Keys& keys) {
@@ -138,6 +147,7 @@ void read_experts(Model& model, const Keys& keys) {
   keys.read(experts.n_shared_experts, {"n_shared_experts"});
   keys.read(experts.shared_expert_intermediate_size, {"shared_expert_intermediate_size"});
   keys.read(experts.first_k_dense_replace, {"first_k_dense_replace"});
+  keys.read(experts.moe_layer_freq, {"decoder_sparse_step"});
   if (experts.moe_intermediate_size == 0) experts.moe_intermediate_size = model.intermediate_size;
   if (keys.is_null("q_lora_rank")) model.latent_attention.q_lora_rank = 0;
   keys.read(model.latent_attention.q_lora_rank, {"q_lora_rank"});
@@ -256,7 +266,7 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   read_sizes(model, keys);
   read_switches(model, keys);
   read_activation(model, keys, issues);
-  read_sliding_window(model, keys);
+  read_sliding_window(model, keys, issues);
   read_experts(model, keys);
   read_class(model, keys, issues);
   if (model.experts.num_experts > 0) read_expert_class(config, model);

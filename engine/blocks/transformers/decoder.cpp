@@ -18,6 +18,7 @@ void Decoder::make_language_head() {
     head_.weight = embedding_;
     head_.role = "logits";
     head_.split = weight_split(head_.role);
+    if (model.lm_head_bias) head_.bias = make_parameter({model.vocab_size}, weights, head_.role);
   } else {
     head_ = Linear(model.hidden_size, model.vocab_size, model.lm_head_bias, weights, "logits");
   }

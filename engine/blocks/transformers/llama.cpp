@@ -36,6 +36,7 @@ class LlamaBlock : public Block {
   Tensor add_to(const Tensor& residual, const Tensor& x) const {
     if (active_run().compiled_region != 0) return add_in_place(x, residual);
     if (form_.multipliers) return residual + multiply_number(x);
+    if (form_.inner_dropout) return residual + x;
     return residual + dropout(x, model_.hidden_dropout);
   }
 

@@ -59,8 +59,7 @@ class Llama4Attention : public AttentionPart {
     AttentionOptions options;
     options.dropout = model_.attention_dropout;
     options.window = slides_ ? model_.sliding_window : 0;
-    const Tensor& mask = slides_ ? inputs.sliding_mask : inputs.mask;
-    Tensor out = attention(q, k, v, mask, inputs.attention, options, weights);
+    Tensor out = attention(q, k, v, inputs.mask, inputs.attention, options, weights);
     out = reshape(std::move(out), {hidden.size(0), hidden.size(1), Size(model_.num_attention_heads) * d});
     return output_(std::move(out));
   }

@@ -99,7 +99,7 @@ LlamaForm olmo2() {
 LlamaForm olmo3() {
   LlamaForm result = olmo2();
   result.model_type = "olmo3";
-  result.two_rotaries = true;
+  result.turning = LlamaForm::Turning::cast_back;
   return result;
 }
 
@@ -135,8 +135,21 @@ LlamaForm stablelm() {
   return result;
 }
 
+LlamaForm ministral() {
+  LlamaForm result = form("ministral");
+  result.both_masks = true;
+  return result;
+}
+
+LlamaForm seed_oss() {
+  LlamaForm result = form("seed_oss");
+  result.inner_dropout = true;
+  return result;
+}
+
 LlamaForm starcoder2() {
   LlamaForm result = form("starcoder2");
+  result.inner_dropout = true;
   result.norm = NormLayer::Form::layer_norm;
   return result;
 }
@@ -196,9 +209,9 @@ const LlamaForm forms[] = {form("llama"),
                            form("qwen2"),
                            form("qwen3"),
                            form("smollm3"),
-                           form("ministral"),
+                           ministral(),
                            form("arcee"),
-                           form("seed_oss"),
+                           seed_oss(),
                            gemma(),
                            gemma2(),
                            gemma3(),

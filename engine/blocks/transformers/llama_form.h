@@ -9,13 +9,15 @@ struct LlamaForm {
   const char* model_type;
   enum class BlockForm { llama, stablelm, gemma2, olmo2, cohere } block = BlockForm::llama;
   NormLayer::Form norm = NormLayer::Form::llama;
-  /// How RoPE turns query and key: all channels; in fp32; in fp32 with neighbouring channels as pairs; only the
-  /// first channels, joined at once or after both are turned.
+  /// How RoPE turns query and key: all channels; with fp32 tables; with tables of the embeddings' format, cast back to
+  /// what they were; in fp32 with neighbouring channels as pairs; only the first channels, joined at once or after both
+  /// are turned.
   /// The two halves each by itself. Latent attention: complex numbers, or neighbouring channels moved apart first.
   /// Neighbouring channels as pairs, with tables that every block makes: of all channels, of the first ones, in fp32.
   enum class Turning {
     whole,
     fp32_tables,
+    cast_back,
     cohere,
     phi3,
     stablelm,
@@ -33,6 +35,8 @@ struct LlamaForm {
   /// transposition left to the end, after the norms. Backward goes the other way round.
   enum class Heads { at_once, after_projections, transposed_last } heads = Heads::at_once;
   bool two_rotaries = false;      ///< sliding layers have tables of their own
+  bool both_masks = false;        ///< a mask without a window is made even where every layer has one
+  bool inner_dropout = false;     ///< attention and MLP end with their dropout: o_proj's result goes before the sum
   bool fused_attention = false;   ///< query, key and value are one linear layer
   bool fused_mlp = false;         ///< gate and up are one linear layer
   bool scaled_embedding = false;  ///< times a buffer
@@ -40,13 +44,13 @@ struct LlamaForm {
   bool scaled_logits = false;     ///< times a number
 };
 
-/// The form of a model_type; null if it is not of Llama's kind.
 /// Kernel libraries have one kernel for the RMSNorm of this model, and one that turns query and key in place.
 bool has_fused_norm(const Model& model);
 bool has_fused_rope(const Model& model);
 /// Liger-Kernel has one kernel for the gated product of this model's MLP.
 bool has_fused_mlp(const Model& model);
 
+/// The form of a model_type; null if it is not of Llama's kind.
 const LlamaForm* llama_form(const Model& model);
 
 }  // namespace trainmem::transformers

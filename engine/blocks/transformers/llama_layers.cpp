@@ -140,7 +140,8 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
   if (run.fused.rope) return;  // in place: Liger-Kernel src/liger_kernel/ops/rope.py
   switch (form_.turning) {
     case LlamaForm::Turning::whole: return apply_rotary(q, k, cos, sin);
-    case LlamaForm::Turning::fp32_tables: return apply_rotary_fp32(q, k, cos, sin);
+    case LlamaForm::Turning::fp32_tables:
+    case LlamaForm::Turning::cast_back: return apply_rotary_fp32(q, k, cos, sin);
     case LlamaForm::Turning::cohere: return apply_rotary_interleaved(q, k, cos, sin);
     case LlamaForm::Turning::stablelm: {
       Parts query(q, cos.size(-1));
@@ -190,10 +191,8 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   const Place place("attention");
   const Tensor hidden = gather_sequence(given);
   QueryKeyValue heads = form_.fused_attention ? project_together(hidden) : project(hidden);
-  const bool local = slides_ && inputs.local_cos.defined();
   Locals locals;
-  if (turns_)
-    turn(heads.q, heads.k, local ? inputs.local_cos : inputs.cos, local ? inputs.local_sin : inputs.sin, locals);
+  if (turns_) turn(heads.q, heads.k, inputs.cos, inputs.sin, locals);
   if (model_.qk_norm != QkNorm::none && form_.query_key_norm == LlamaForm::QueryKeyNorm::turned) {
     heads.q = query_norm_(heads.q);
     heads.k = key_norm_(heads.k);
@@ -206,18 +205,26 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   options.repeated_heads =
       inputs.repeated_heads || (active_run().legacy_models && inputs.attention == AttentionKernel::flash &&
                                 (model_.model_type == "mistral" || model_.model_type == "mixtral"));
-  // models/nemotron/modeling_nemotron.py: NemotronSdpaAttention.forward.
-  if (model_.model_type == "nemotron" && inputs.attention != AttentionKernel::flash) options.repeated_heads = true;
+  // models/nemotron/modeling_nemotron.py: NemotronAttention.forward and that of its SDPA class name the repeated heads
+  // as they named the heads.
+  if (model_.model_type == "nemotron" && inputs.attention != AttentionKernel::flash) {
+    const Size groups = Size(model_.num_attention_heads) / Size(model_.num_key_value_heads);
+    heads.k = repeat_kv(heads.k, groups);
+    heads.v = repeat_kv(heads.v, groups);
+  }
   options.window = slides_ ? model_.sliding_window : 0;
-  const Tensor& mask = slides_ ? inputs.sliding_mask : inputs.mask;
+  const Tensor& mask = inputs.mask;
   Tensor out = sinks_.defined() ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, weights)
                                 : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
-  out = reshape(std::move(out), joined);
-  return output_(std::move(out));
+  out = output_(reshape(std::move(out), joined));
+  return form_.inner_dropout ? dropout(std::move(out), model_.hidden_dropout) : out;
 }
 
 FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype, Size width)
-    : model_(m), fused_(form.fused_mlp), width_(width.value() > 0 ? width : Size(m.intermediate_size)) {
+    : model_(m),
+      fused_(form.fused_mlp),
+      inner_dropout_(form.inner_dropout),
+      width_(width.value() > 0 ? width : Size(m.intermediate_size)) {
   const Size h = m.hidden_size;
   const Size i = width_;
   if (fused_) {
@@ -229,8 +236,7 @@ FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype, Siz
   down_ = Linear(i, h, m.mlp_bias, dtype, "down");
 }
 
-Tensor FeedForward::operator()(const Tensor& given) const {
-  const Place place("mlp");
+Tensor FeedForward::products(const Tensor& given) const {
   const Tensor x = gather_sequence(given);
   if (fused_) {
     const Tensor together = gate_up_(x);
@@ -249,6 +255,12 @@ Tensor FeedForward::operator()(const Tensor& given) const {
     return down_(std::move(gate) * up_(x));
   }
   return down_(activate(up_(x), model_.hidden_act));
+}
+
+Tensor FeedForward::operator()(const Tensor& x) const {
+  const Place place("mlp");
+  Tensor result = products(x);
+  return inner_dropout_ ? dropout(std::move(result), model_.hidden_dropout) : result;
 }
 
 std::unique_ptr<AttentionPart> make_attention(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer) {

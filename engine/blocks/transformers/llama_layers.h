@@ -61,8 +61,11 @@ class FeedForward : public FeedForwardPart {
   Tensor operator()(const Tensor& x) const override;
 
  private:
+  Tensor products(const Tensor& x) const;
+
   const Model& model_;
   bool fused_;  ///< gate and up in one linear layer
+  bool inner_dropout_;
   Size width_;
   Linear gate_, up_, gate_up_, down_;
 };

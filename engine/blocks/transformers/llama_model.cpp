@@ -39,21 +39,42 @@ void LlamaModel::make_head() {
     const Place place("final norm");
     norm_ = llama_norm_layer(model, form_, weights);
   }
-  rotary_ = std::make_unique<Rotary>(turning_width(model));
+  // models/gemma3/modeling_gemma3.py, Gemma3RotaryEmbedding: frequencies of the kinds of layers that there are.
+  const bool all_slide = model.sliding_window > 0 && model.num_hidden_layers < model.sliding_window_pattern;
+  if (!form_.two_rotaries || !all_slide) rotary_ = std::make_unique<Rotary>(turning_width(model));
   if (form_.two_rotaries) sliding_rotary_ = std::make_unique<Rotary>(turning_width(model));
   make_language_head();
 }
 
-void LlamaModel::make_masks(BlockInputs& inputs, const Tensor& embedded) const {
+const BlockInputs& LlamaModel::inputs_of(const ForwardState& state, std::int64_t layer) const {
+  return slides(model, layer) ? state.sliding_inputs : state.inputs;
+}
+
+void LlamaModel::make_masks(ForwardState& state, const Tensor& embedded) const {
   const Size batch = embedded.size(0);
   const Size s = embedded.size(1);
+  const AttentionKernel kernel = state.inputs.attention;
   const bool window = model.sliding_window > 0;
-  const bool full = !window || model.sliding_window_pattern > 1;
-  if (full) inputs.mask = causal_mask(batch, s, embedded.dtype(), inputs.attention, false);
+  const bool full = !window || model.sliding_window_pattern > 1 || form_.both_masks;
+  if (full) state.inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, false);
   if (!window) return;
   // masking_utils.py, _ignore_causal_mask_sdpa: a window as long as the sequence still makes a mask.
-  const bool needed = inputs.attention == AttentionKernel::eager || s >= model.sliding_window;
-  if (needed) inputs.sliding_mask = causal_mask(batch, s, embedded.dtype(), inputs.attention, true);
+  const bool needed = kernel == AttentionKernel::eager || s >= model.sliding_window;
+  if (needed) state.sliding_inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, true);
+}
+
+void LlamaModel::make_tables(ForwardState& state, Size s, DType dtype) const {
+  BlockInputs& sliding = state.sliding_inputs;
+  BlockInputs& full = state.inputs;
+  if (sliding_rotary_) std::tie(sliding.cos, sliding.sin) = sliding_rotary_->tables(s, dtype);
+  if (!rotary_) return;
+  if (form_.turning == LlamaForm::Turning::complex)
+    full.cos = rotary_->complex_table(s);
+  else
+    std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, form_.turning == LlamaForm::Turning::halves);
+  if (sliding_rotary_) return;
+  sliding.cos = full.cos;
+  sliding.sin = full.sin;
 }
 
 ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
@@ -68,22 +89,17 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   }
   // Embeddings that are shards of the sequence do not say its length: the training loop passes the positions.
   if (active_run().tensor_parallel.size == 1) state.inputs.positions = position_ids(s);
+  state.sliding_inputs.positions = state.inputs.positions;
   if (model.attention_sinks) attention = AttentionKernel::eager;  // the only one transformers has for them
-  state.inputs.attention = attention;
-  make_masks(state.inputs, embedded);
+  state.inputs.attention = state.sliding_inputs.attention = attention;
+  make_masks(state, embedded);
   state.held = {embedded};
   {
     const Place place("embedding");
     state.hidden = dropout(std::move(embedded), model.embedding_dropout);
   }
   const bool fp32 = form_.turning == LlamaForm::Turning::fp32_tables || form_.turning == LlamaForm::Turning::ernie;
-  const DType dtype = fp32 ? DType::float32 : state.hidden.dtype();
-  if (sliding_rotary_) std::tie(state.inputs.local_cos, state.inputs.local_sin) = sliding_rotary_->tables(s, dtype);
-  if (form_.turning == LlamaForm::Turning::complex)
-    state.inputs.cos = rotary_->complex_table(s);
-  else
-    std::tie(state.inputs.cos, state.inputs.sin) =
-        rotary_->tables(s, dtype, form_.turning == LlamaForm::Turning::halves);
+  make_tables(state, s, fp32 ? DType::float32 : state.hidden.dtype());
   return state;
 }
 

@@ -16,14 +16,16 @@ class LlamaModel : public Decoder {
   void make_head() override;
   ForwardState begin(const Tensor& ids, AttentionKernel attention) override;
   Tensor head(Tensor hidden) override;
+  const BlockInputs& inputs_of(const ForwardState& state, std::int64_t layer) const override;
 
  private:
-  void make_masks(BlockInputs& inputs, const Tensor& embedded) const;
+  void make_masks(ForwardState& state, const Tensor& embedded) const;
+  void make_tables(ForwardState& state, Size sequence, DType dtype) const;
 
   const LlamaForm& form_;
   Tensor embedding_scale_;
   std::unique_ptr<Rotary> rotary_;
-  std::unique_ptr<Rotary> sliding_rotary_;
+  std::unique_ptr<Rotary> sliding_rotary_;  ///< Gemma 3: tables of the sliding layers
 };
 
 // The forms of a block; each file says whose it is.

@@ -132,6 +132,8 @@ ForwardState Architecture::resume(Tensor hidden, AttentionKernel attention) {
   return state;
 }
 
+const BlockInputs& Architecture::inputs_of(const ForwardState& state, std::int64_t) const { return state.inputs; }
+
 CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe,
                          ModuleWrapper* wrapper, const PipelineChunk& part)
     : architecture_(std::move(architecture)),
@@ -214,7 +216,7 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
   ForwardState state =
       part_.first ? architecture_->begin(ids, recipe_.attention) : architecture_->resume(ids, recipe_.attention);
   // torchtune modules/attention.py: MultiHeadAttention.forward expands key and value.
-  state.inputs.repeated_heads = recipe_.framework == Framework::torchtune;
+  state.inputs.repeated_heads = state.sliding_inputs.repeated_heads = recipe_.framework == Framework::torchtune;
   architecture_->after_embedding = nullptr;
   Tensor hidden = std::move(state.hidden);
   // Learned positions belong to the group of the token embedding, which stays until both are read.
@@ -226,7 +228,7 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Layer layer(slots_[i].index);
     stretches.enter(slots_[i].index);
-    hidden = run_layer(i, hidden, state.inputs);
+    hidden = run_layer(i, hidden, architecture_->inputs_of(state, slots_[i].kind));
   }
   stretches.leave();
   if (!part_.last) return hidden;

@@ -23,10 +23,7 @@ struct BlockInputs {
   AttentionKernel attention = AttentionKernel::sdpa;
   Tensor cos;  ///< rotary tables; undefined without RoPE
   Tensor sin;
-  Tensor mask;          ///< undefined: causal without a mask
-  Tensor sliding_mask;  ///< of layers with a sliding window
-  Tensor local_cos;     ///< Gemma 3: tables of the sliding layers
-  Tensor local_sin;
+  Tensor mask;  ///< undefined: causal without a mask
   Tensor alibi;
   bool repeated_heads = false;  ///< key and value are repeated for every query head, whatever the kernel can do
   Tensor positions;             ///< unused by the blocks, but an argument that recomputation keeps
@@ -64,6 +61,7 @@ struct ForwardState {
   Tensor hidden;
   Locals held;  ///< of the model's forward
   BlockInputs inputs;
+  BlockInputs sliding_inputs;  ///< of layers with a sliding window, where the model has some
 };
 
 /// A family: which parameters a model has and how its forward begins and ends. Parameters are registered in
@@ -81,6 +79,8 @@ class Architecture {
   virtual ForwardState begin(const Tensor& ids, AttentionKernel attention) = 0;
   /// The same where the model goes on from another stage's hidden states.
   virtual ForwardState resume(Tensor hidden, AttentionKernel attention);
+  /// What layer `layer` is given: recomputation keeps it, and only it.
+  virtual const BlockInputs& inputs_of(const ForwardState& state, std::int64_t layer) const;
   /// Final norm.
   virtual Tensor end(Tensor hidden) = 0;
   /// Logits.
