@@ -59,6 +59,7 @@ class Training {
     if (recipe.tensor_parallel > 1 && recipe.framework != Framework::torchtitan) positions_ = make_positions(recipe);
     run_.offload_checkpoints = recipe.offload_checkpoints;
     run_.context_parallel = {recipe.context_parallel, recipe.context_parallel_method};
+    run_.expert_parallel = {recipe.expert_parallel, recipe.expert_imbalance};
     if (recipe.pipeline_parallel > 1) return run_pipeline();
     transformers::CausalModel model(make_architecture(config_.model, config_.recipe),
                                     transformers::layer_slots(config_.model, config_.recipe, options_.fold && !zero_),
@@ -118,8 +119,10 @@ class Training {
     }
     // torchtitan models/llama3/infra/parallelize.py, apply_fsdp: with a pipeline weights stay gathered.
     const bool stays = recipe.pipeline_parallel > 1 && recipe.reshard_after_forward == Reshard::automatic;
+    // Where experts are divided, the last layer is resharded like the others: torchtitan distributed/fsdp.py.
     return std::make_unique<Fsdp>(shards, formats, stays ? Reshard::never : recipe.reshard_after_forward,
-                                  recipe.framework == Framework::torchtitan);
+                                  recipe.framework == Framework::torchtitan && recipe.expert_parallel == 1,
+                                  recipe.expert_parallel);
   }
 
   void micro_batches(transformers::CausalModel& model, std::int32_t step) {

@@ -173,6 +173,7 @@ Config random_valid_config(Random& random) {
       }
     }
     recipe.context_parallel = random.chance(85) ? 1 : random.pick(powers);
+    recipe.expert_parallel = config.model.experts.num_experts == 0 || random.chance(40) ? 1 : random.pick(powers);
     recipe.lora.rank = random.chance(85) ? 0 : random.pick(powers) * 8;
     if (random.chance(10)) recipe.hybrid_shard_size = random.pick(powers);
     if (random.chance(50)) recipe.recomputation_modules = random_modules(random);

@@ -7,6 +7,10 @@ namespace trainmem {
 namespace {
 
 bool megatron(const Config& c) { return c.recipe.framework == Framework::megatron; }
+bool torchtitan(const Config& c) { return c.recipe.framework == Framework::torchtitan; }
+std::int64_t shards(const Recipe& r) {
+  return r.hybrid_shard_size > 0 ? Size(r.hybrid_shard_size) : r.data_parallel_size;
+}
 bool experts(const Config& c) { return c.model.experts.num_experts > 0; }
 bool latent(const Config& c) { return c.model.latent_attention.kv_lora_rank > 0; }
 
@@ -27,16 +31,30 @@ constexpr Missing<Config> all_missing[] = {
      [](const Config& c) { return megatron(c) && c.model.hidden_act == Activation::clamped_swiglu; }},
     {"/model/experts/expert_bias", "Biases of experts, under Megatron, are", "Set it to false.",
      [](const Config& c) { return megatron(c) && c.model.experts.expert_bias; }},
-    {"/recipe/expert_parallel", "Expert parallelism outside Megatron is", "Set it to 1, or choose framework megatron.",
-     [](const Config& c) { return !megatron(c) && c.recipe.expert_parallel > 1; }},
+    {"/recipe/expert_parallel", "Expert parallelism outside Megatron and torchtitan is",
+     "Set it to 1, or choose framework megatron or torchtitan.",
+     [](const Config& c) { return !megatron(c) && !torchtitan(c) && c.recipe.expert_parallel > 1; }},
+    {"/recipe/expert_parallel", "Expert parallelism of torchtitan over other GPUs than those of an FSDP2 group is",
+     "Choose fsdp, version 2, and a divisor of data_parallel_size, or of hybrid_shard_size.",
+     [](const Config& c) {
+       const Recipe& r = c.recipe;
+       return torchtitan(c) && r.expert_parallel > 1 &&
+              (r.data_parallel != DataParallel::fsdp || r.fsdp_version != 2 || shards(r) % r.expert_parallel != 0);
+     }},
+    {"/recipe/data_parallel_size", "Shards of experts that do not divide their width evenly are",
+     "Choose a power of two, or fewer GPUs than there are experts.",
+     [](const Config& c) {
+       const std::int64_t of_one = shards(c.recipe) / c.recipe.expert_parallel;
+       return torchtitan(c) && experts(c) && c.recipe.data_parallel == DataParallel::fsdp &&
+              shards(c.recipe) > c.model.experts.num_experts &&
+              (c.model.hidden_size % of_one != 0 || c.model.experts.moe_intermediate_size % of_one != 0);
+     }},
     {"/recipe/expert_tensor_parallel", "Expert tensor parallelism outside Megatron is",
      "Set it to 1, or choose framework megatron.",
      [](const Config& c) { return !megatron(c) && c.recipe.expert_tensor_parallel > 1; }},
     {"/model/num_nextn_predict_layers", "Multi-token prediction, under torchtitan, is",
      "Set it to 0: torchtitan's configurations leave it out, too.",
-     [](const Config& c) {
-       return c.recipe.framework == Framework::torchtitan && c.model.num_nextn_predict_layers > 0;
-     }},
+     [](const Config& c) { return torchtitan(c) && c.model.num_nextn_predict_layers > 0; }},
     {"/model/experts/num_experts", "Experts in, or their absence from, a model of this type are", own_class,
      [](const Config& c) { return against_class(c, experts); }},
     {"/model/latent_attention/kv_lora_rank", "Latent attention in, or its absence from, a model of this type is",

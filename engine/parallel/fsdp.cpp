@@ -27,14 +27,19 @@ constexpr Rule accumulated_rule{
     "accumulated gradient", "whole gradient of a weight: micro-batches of a pipeline add to it before it is reduced",
     "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py: "
     "to_accumulated_grad_if_needed"};
+constexpr Rule in_shard_order_rule{"tensor in the order of its shards", "", collectives};
 constexpr Rule hook_rule{
     "post-backward hook", "",
     "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: RegisterPostBackwardFunction"};
 
 }  // namespace
 
-Fsdp::Fsdp(Size shards, ShardedFormats formats, Reshard policy, bool keeps_last_layer)
-    : shards_(shards), formats_(formats), reshard_(policy), keeps_last_layer_(keeps_last_layer) {
+Fsdp::Fsdp(Size shards, ShardedFormats formats, Reshard policy, bool keeps_last_layer, std::int64_t expert_parallel)
+    : shards_(shards),
+      expert_parallel_(expert_parallel),
+      formats_(formats),
+      reshard_(policy),
+      keeps_last_layer_(keeps_last_layer) {
   active_run().parameter_maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
@@ -49,33 +54,50 @@ int Fsdp::open_group(ModulePart part) {
   group.stays_gathered =
       part == ModulePart::root || reshard_ == Reshard::never || (reshard_ == Reshard::automatic && last);
   group.layer = active_run().layer;
+  group.shards = shards_;
   open_ = groups_.size();
   groups_.push_back(std::move(group));
   return static_cast<int>(open_);
 }
 
+Fsdp::Group& Fsdp::group_of_parameter(bool expert) {
+  if (!expert || expert_parallel_ == 1) return groups_[open_];
+  if (groups_[open_].experts == 0) {
+    Group group;
+    group.layer = groups_[open_].layer;
+    group.stays_gathered = groups_[open_].stays_gathered;
+    group.shards = shards_ / Size(expert_parallel_);
+    group.of_experts = true;
+    groups_[open_].experts = groups_.size();
+    groups_.push_back(std::move(group));
+  }
+  return groups_[groups_[open_].experts];
+}
+
 Tensor Fsdp::make(const Shape& shape, DType dtype, const char* name) {
   Run& run = active_run();
+  Group& group = group_of_parameter(run.makes_experts);
   Parameter parameter;
+  // torchtitan distributed/fsdp.py, apply_fsdp_to_decoder: more shards than experts divide their width.
+  if (run.makes_experts && group.shards > shape[0]) parameter.dimension = 1;
   Shape shard = shape;
-  shard[0] = ceil_divide(shape[0], shards_);
+  shard[parameter.dimension] = ceil_divide(shape[parameter.dimension], group.shards);
   {
     const Set<Component> component(run.component, Component::weights);
     parameter.shard = formats_.offloaded ? allocate_nothing(shard, dtype) : allocate(shard, dtype, {&shard_rule, name});
     note_kept(parameter.shard, shard_rule);
   }
   register_parameter(parameter.shard);
-  parameter.padded = shard.elements() * shards_;
+  parameter.padded = shard.elements() * group.shards;
   parameter.gathered = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
   parameter.gathered->requires_grad = !run.frozen;
-  Group& group = groups_[open_];
   group.elements = group.elements + parameter.padded;
   group.parameters.push_back(parameter);
   return parameter.gathered;
 }
 
 void Fsdp::gather(Group& group) {
-  if (group.present || group.gather.defined()) return;
+  if (group.present || group.gather.defined() || group.shards == 1) return;
   Run& run = active_run();
   const Set<Stream> stream(run.stream, Stream::all_gather);
   const Set<Component> component(run.component, Component::gathered_parameters);
@@ -101,27 +123,45 @@ void Fsdp::gather(Group& group) {
       from_host.push_back(std::move(copy));
     }
   } else if (dtype != group.parameters[0].shard.dtype())
-    flat = allocate({group.elements / shards_}, dtype, {&flat_rule});
+    flat = allocate({group.elements / group.shards}, dtype, {&flat_rule});
   group.gather = allocate({group.elements}, dtype, {&gather_rule});
   note_kept(group.gather, gather_rule);
   let_go(from_host);
 }
 
-void Fsdp::unshard(Group& group, bool forward) {
-  if (group.present) return;
-  gather(group);
+/// The only shard is copied, cast parameter by parameter.
+void Fsdp::copy_shards(const Group& group) {
+  Tensor copy;
   for (const Parameter& parameter : group.parameters) {
+    const DType dtype = parameter.gathered.dtype();
+    if (formats_.offloaded) copy = allocate(parameter.shard.shape(), parameter.shard.dtype(), {&host_rule});
+    if (dtype != parameter.shard.dtype()) copy = allocate(parameter.shard.shape(), dtype, {&flat_rule});
     give_memory(parameter.gathered, parameter.padded, Component::gathered_parameters,
                 {&gathered_rule, "gathered weight"});
     note_kept(parameter.gathered, gathered_rule);
   }
-  group.present = true;
-  if (forward) {
-    last_gather_ = std::move(group.gather);
-    group.gather.reset();
+}
+
+void Fsdp::unshard(Group& group, bool forward) {
+  if (group.present) return;
+  gather(group);
+  std::vector<Tensor> in_order_of_shards;  // where another dimension than the first is divided
+  if (group.shards == 1) {
+    copy_shards(group);
   } else {
-    group.gather.reset();
+    for (const Parameter& parameter : group.parameters) {
+      give_memory(parameter.gathered, parameter.padded, Component::gathered_parameters,
+                  {&gathered_rule, "gathered weight"});
+      note_kept(parameter.gathered, gathered_rule);
+      if (parameter.dimension == 0) continue;
+      in_order_of_shards.push_back(
+          allocate(parameter.gathered.shape(), parameter.gathered.dtype(), {&in_shard_order_rule}));
+    }
   }
+  let_go(in_order_of_shards);
+  group.present = true;
+  if (forward) last_gather_ = std::move(group.gather);
+  group.gather.reset();
 }
 
 void Fsdp::reshard(Group& group) {
@@ -130,26 +170,53 @@ void Fsdp::reshard(Group& group) {
   group.present = false;
 }
 
-Tensor Fsdp::before_forward(int index, Tensor input) {
-  if (active_run().recomputing) return input;
-  Group& group = groups_[static_cast<std::size_t>(index)];
-  unshard(group, true);
+Tensor Fsdp::hook_after_backward(std::size_t index, Tensor input) {
   const Ref<Node> node = begin_node(hook_rule, {&input});
   if (!node) return input;
   Tensor result = alias(input, input.shape(), input->strides);
   node->backward = [this, index](Backward& b) {
-    after_backward(static_cast<std::size_t>(index));
+    after_backward(index);
     b.give(0, b.take_gradient());
   };
   finish_node(node, result);
   return result;
 }
 
+/// Gathers of the group's module are started: those of experts last, in backward first.
+void Fsdp::prefetch(std::size_t index, bool forward) {
+  const std::size_t experts = groups_[index].experts;
+  if (forward) gather(groups_[index]);
+  if (experts != 0) gather(groups_[experts]);
+  if (!forward) gather(groups_[index]);
+}
+
+Tensor Fsdp::before_forward(int index, Tensor input) {
+  if (active_run().recomputing) return input;
+  const auto at = static_cast<std::size_t>(index);
+  const std::size_t experts = groups_[at].experts;
+  unshard(groups_[at], true);
+  Tensor hooked = hook_after_backward(at, std::move(input));
+  if (experts != 0) {
+    unshard(groups_[experts], true);
+    hooked = hook_after_backward(experts, std::move(hooked));
+  }
+  // set_modules_to_forward_prefetch; without it gathers are issued when their module begins.
+  if (expert_parallel_ > 1) {
+    std::size_t next = at + 1;
+    while (next < groups_.size() && groups_[next].of_experts) ++next;
+    if (next < groups_.size()) prefetch(next, true);
+  }
+  return hooked;
+}
+
 Tensor Fsdp::after_forward(int index, Tensor output) {
   if (active_run().recomputing) return output;
   const auto at = static_cast<std::size_t>(index);
-  if (!groups_[at].stays_gathered) reshard(groups_[at]);
-  groups_[at].reduced = false;
+  for (const std::size_t each : {at, groups_[at].experts}) {
+    if (each == 0 && each != at) continue;
+    if (!groups_[each].stays_gathered) reshard(groups_[each]);
+    groups_[each].reduced = false;
+  }
   forward_order_.push_back(at);
   add_output(index, output);
   return output;
@@ -163,8 +230,9 @@ void Fsdp::end_forward() { last_gather_.reset(); }
 
 void Fsdp::before_backward(std::size_t index) {
   unshard(groups_[index], false);
+  if (groups_[index].experts != 0) unshard(groups_[groups_[index].experts], false);
   const auto found = std::find(forward_order_.begin(), forward_order_.end(), index);
-  if (found != forward_order_.begin() && found != forward_order_.end()) gather(groups_[*(found - 1)]);
+  if (found != forward_order_.begin() && found != forward_order_.end()) prefetch(*(found - 1), false);
 }
 
 /// _fsdp_param.py: accumulate_unsharded_grad_if_needed, to_accumulated_grad_if_needed.
@@ -208,8 +276,8 @@ void Fsdp::after_backward(std::size_t index) {
     if (gradient->storage->bytes > bytes) gradient = clone_contiguous(gradient);
   }
   reshard(group);
-  reduce_scatter_input_.reset();
-  std::vector<Parameter*> reduced;  // frozen weights have no gradient
+  if (group.experts == 0) let_go(reduce_scatter_inputs_);  // a module's experts are reduced before the rest of it
+  std::vector<Parameter*> reduced;                         // frozen weights have no gradient
   Size elements = 0;
   for (Parameter& parameter : group.parameters) {
     if (!parameter.gathered->grad.defined() && !parameter.accumulated.defined()) continue;
@@ -221,23 +289,28 @@ void Fsdp::after_backward(std::size_t index) {
   const DType sharded = reduced.front()->shard.dtype();
   const DType reduction =
       formats_.reduction == DType::automatic ? reduced.front()->gathered.dtype() : formats_.reduction;
+  // A loop variable of foreach_reduce holds the last gradient until it returns.
+  Tensor last;
+  for (const Parameter* parameter : reduced) {
+    Tensor& gradient = parameter->gathered->grad;
+    last = gradient;
+    if (parameter->dimension > 0) gradient = allocate(gradient.shape(), gradient.dtype(), {&in_shard_order_rule});
+  }
   {
     const Set<Component> component(run.component, Component::communication);
-    reduce_scatter_input_ = allocate({elements}, reduction, {&reduce_input_rule});
-    note_kept(reduce_scatter_input_, reduce_input_rule);
+    reduce_scatter_inputs_.push_back(allocate({elements}, reduction, {&reduce_input_rule}));
+    note_kept(reduce_scatter_inputs_.back(), reduce_input_rule);
   }
-  // A loop variable of foreach_reduce holds the last gradient until it returns.
-  const Tensor last = reduced.back()->gathered->grad;
   for (Parameter& parameter : group.parameters) {
     parameter.gathered->grad.reset();
     parameter.accumulated.reset();
   }
   const Set<Stream> stream(run.stream, Stream::reduce_scatter);
   const Set<Component> component(run.component, Component::gradients);
-  Tensor output = allocate({elements / shards_}, reduction, {&reduce_output_rule});
+  Tensor output = allocate({elements / group.shards}, reduction, {&reduce_output_rule});
   note_kept(output, reduce_output_rule);
   if (reduction != sharded) {
-    output = allocate({elements / shards_}, sharded, {&reduce_output_rule});
+    output = allocate({elements / group.shards}, sharded, {&reduce_output_rule});
     note_kept(output, reduce_output_rule);
   }
   if (formats_.offloaded) return;  // copied to host memory
@@ -250,7 +323,7 @@ void Fsdp::end_backward() {
   if (accumulating_) return;
   for (std::size_t i = 0; i < groups_.size(); ++i) after_backward(i);
   for (Group& group : groups_) group.gather.reset();
-  reduce_scatter_input_.reset();
+  let_go(reduce_scatter_inputs_);
   forward_order_.clear();
 }
 

@@ -5,7 +5,8 @@
 // group stays gathered. Backward: gathered again, the next group's gather is started early; the gradients of a
 // group are copied into one buffer and reduce-scattered on their own stream into the sharded gradients.
 // With CPUOffloadPolicy the shards come from host memory to be gathered, and their gradients go there.
-// Source: pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py and _fsdp_collectives.py.
+// Experts that are divided among GPUs are a second group of their module, with shards of their own number.
+// Source: pytorch torch/distributed/fsdp/_fully_shard/_fsdp_state.py, _fsdp_param_group.py and _fsdp_collectives.py.
 #pragma once
 
 #include <vector>
@@ -27,7 +28,9 @@ class Fsdp : public ModuleWrapper {
   /// `shards`: GPUs that share a parameter. Hooks the run's parameter_maker while it lives.
   /// `keeps_last_layer`: by default the last layer stays gathered after forward, as in torchtitan
   /// (infra/parallelize.py: apply_fsdp).
-  Fsdp(Size shards, ShardedFormats formats, Reshard reshard, bool keeps_last_layer);
+  /// `expert_parallel`: GPUs among which experts are divided; the shards of those are as many times fewer, and groups
+  /// name the one to gather next (torchtitan distributed/fsdp.py: apply_fsdp_to_decoder).
+  Fsdp(Size shards, ShardedFormats formats, Reshard reshard, bool keeps_last_layer, std::int64_t expert_parallel = 1);
   ~Fsdp() override;
 
   int open_group(ModulePart part) override;
@@ -45,12 +48,16 @@ class Fsdp : public ModuleWrapper {
     Tensor shard;
     Tensor gathered;
     Tensor accumulated;  ///< gradient in the format of the reduction, whole
-    Size padded;         ///< elements of all shards together: dimension 0 rounded up to a multiple of the shards
+    Size padded;         ///< elements of all shards together: the dimension is rounded up to a multiple of the shards
+    int dimension = 0;   ///< that is divided
   };
   struct Group {
     std::vector<Parameter> parameters;
     Tensor gather;  ///< buffer of a gather that has not been copied out
     Size elements;  ///< padded, of all parameters
+    Size shards;
+    std::size_t experts = 0;  ///< the group of the same module's experts; 0: none
+    bool of_experts = false;
     bool stays_gathered = false;
     bool present = false;
     bool reduced = false;  ///< in this backward
@@ -58,14 +65,19 @@ class Fsdp : public ModuleWrapper {
   };
 
   Tensor make(const Shape& shape, DType dtype, const char* name);
+  Group& group_of_parameter(bool expert);
   void gather(Group& group);
+  void prefetch(std::size_t group, bool forward);
+  void copy_shards(const Group& group);
   void unshard(Group& group, bool forward);
   void reshard(Group& group);
+  Tensor hook_after_backward(std::size_t group, Tensor input);
   void before_backward(std::size_t group);
   void after_backward(std::size_t group);
   void accumulate(Group& group);
 
   Size shards_;
+  std::int64_t expert_parallel_;
   ShardedFormats formats_;
   Reshard reshard_;
   bool keeps_last_layer_;
@@ -73,8 +85,8 @@ class Fsdp : public ModuleWrapper {
   std::size_t open_ = 0;  ///< group that parameters made now belong to
   std::vector<Group> groups_;
   std::vector<std::size_t> forward_order_;
-  Tensor last_gather_;           ///< of the forward, held until the next one
-  Tensor reduce_scatter_input_;  ///< held until the next group's
+  Tensor last_gather_;                         ///< of the forward, held until the next one
+  std::vector<Tensor> reduce_scatter_inputs_;  ///< held until the next module's
 };
 
 }  // namespace trainmem

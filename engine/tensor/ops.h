@@ -121,6 +121,8 @@ Chosen top_k(Tensor x, Size k);  ///< along the last dimension
 /// Integers in ascending order and where they stood; `role` names the latter.
 Chosen sort(const Tensor& x, const char* role = nullptr);
 Tensor index_rows(Tensor x, const Tensor& indices, const char* role = nullptr);  ///< x[indices]
+/// A result of as many rows, each row of x put where `indices` says (index_put_ into an empty tensor).
+Tensor put_rows(Tensor x, const Tensor& indices, const char* role = nullptr);
 /// Adds each row of x to the row of the result that `indices` says: (rows, ...).
 Tensor scatter_add_rows(Tensor x, const Tensor& indices, Size rows);
 Tensor gather(Tensor x, const Tensor& indices);  ///< along the last dimension
@@ -130,6 +132,11 @@ Tensor divide_in_place(Tensor a, Tensor b);  ///< a /= b
 /// or `turned` (groups, in, out). Not an operation of autocast: computes in the weight's format.
 Tensor grouped_linear(Tensor x, const Tensor& weight, const Tensor& offsets, bool turned = false,
                       const char* role = nullptr);
+
+/// `rows` rows, of other GPUs or of other copies, for those of x: a tensor forward, one backward, nothing kept.
+Tensor exchange_rows(Tensor x, const Size& rows, const Rule& rule, const char* role, Component component);
+/// Rows that the busiest of the GPUs receives, of as many sent by each: balanced times `imbalance`.
+Size received_rows(const Size& sent, double imbalance);
 
 // Embedding and loss.
 Tensor embedding(const Tensor& weight, const Tensor& indices);

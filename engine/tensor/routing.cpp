@@ -1,4 +1,6 @@
 // Routing of tokens to experts: choices, rows gathered by index, sums, and matrix products by groups of rows.
+#include <cmath>
+
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 #include "engine/tensor/work.h"
@@ -13,6 +15,8 @@ constexpr Rule sort_rule{"sort", "", "pytorch aten/src/ATen/native/Sorting.cpp"}
 constexpr Rule index_rule{"index", "the index: the gradient is put where it points",
                           "derivatives.yaml: index.Tensor (index_backward)"};
 constexpr Rule gather_rule{"gather", "the index: the gradient is put where it points", "derivatives.yaml: gather"};
+constexpr Rule put_rule{"index_put", "where each row goes: its gradient is taken from there",
+                        "derivatives.yaml: index_put_ (values)"};
 constexpr Rule scatter_add_rule{"scatter add", "where each row goes: its gradient is taken from there",
                                 "derivatives.yaml: scatter_add"};
 constexpr Rule sum_rule{"sum", "", "derivatives.yaml: sum.dim_IntList"};
@@ -76,6 +80,11 @@ Tensor index_rows(Tensor argument, const Tensor& indices, const char* role) {
 Tensor gather(Tensor argument, const Tensor& indices) {
   const Tensor x = std::move(argument);
   return by_index(x, indices, indices.shape(), gather_rule, "chosen scores");
+}
+
+Tensor put_rows(Tensor argument, const Tensor& indices, const char* role) {
+  const Tensor x = std::move(argument);
+  return by_index(x, indices, x.shape(), put_rule, role);
 }
 
 Tensor scatter_add_rows(Tensor argument, const Tensor& indices, Size rows) {
@@ -160,6 +169,27 @@ Tensor grouped_linear(Tensor argument, const Tensor& weight, const Tensor& offse
     };
   finish_node(node, result);
   return result;
+}
+
+Tensor exchange_rows(Tensor argument, const Size& rows, const Rule& rule, const char* role, Component component) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(rule, {&x});
+  Tensor result;
+  {
+    const Set<Component> received(active_run().component, component);
+    result = allocate(with_rows(x.shape(), rows), x.dtype(), {&rule, role});
+  }
+  if (node)
+    node->backward = [shape = x.shape(), &rule](Backward& b) {
+      b.give(0, allocate(shape, b.gradient().dtype(), {&rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Size received_rows(const Size& sent, double imbalance) {
+  if (imbalance == 1.0) return sent;
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(sent.value()) * imbalance));
 }
 
 }  // namespace trainmem

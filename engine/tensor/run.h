@@ -64,6 +64,12 @@ struct ContextParallel {
   ContextParallelMethod method = ContextParallelMethod::automatic;
 };
 
+/// GPUs among which experts are divided.
+struct ExpertParallel {
+  std::int64_t size = 1;   ///< 1: none
+  double imbalance = 1.0;  ///< rows that the busiest GPU receives, over the mean
+};
+
 /// Factors of a weight's gradient that is computed later than its backward (zero-bubble schedules).
 struct PutOffProduct {
   Tensor input;
@@ -106,6 +112,8 @@ class Run {
   bool legacy_models = false;  ///< the classes of transformers before 4.46
   TensorParallel tensor_parallel;
   ContextParallel context_parallel;
+  ExpertParallel expert_parallel;
+  bool makes_experts = false;  ///< parameters made now are stacks of experts: dimension 0 is of this GPU's alone
   std::vector<PutOffProduct>* put_off_products = nullptr;  ///< null: weight gradients are computed in backward
   bool distributed = false;           ///< nodes made now are of DTensors, whose gradients are not added in place
   bool frozen = false;                ///< parameters made now want no gradient

@@ -133,3 +133,76 @@ TEST_CASE("torchtitan has DeepSeek's block, and does not let its Llama stand in 
   const Bytes table = config.model.max_position_embeddings * config.model.latent_attention.qk_rope_head_dim * 4;
   CHECK(full[0].end.total == 2 * parameter_count(config.model) + table);
 }
+
+namespace {
+
+/// DeepSeek-V2-Lite under torchtitan's FSDP2 on eight GPUs.
+Config torchtitan_experts(std::int64_t expert_parallel) {
+  Config config = preset("deepseek-v2-lite", Framework::torchtitan);
+  config.recipe.data_parallel_size = 8;
+  config.recipe.expert_parallel = expert_parallel;
+  config.recipe.sequence_length = 4096;
+  return config;
+}
+
+/// Alive at the end of the second step's forward, and most of each component in its backward.
+struct Moments {
+  ComponentBytes after_forward{};
+  ComponentBytes backward{};
+};
+Moments moments(const Config& config) {
+  REQUIRE(validate(config).empty());
+  Moments result;
+  for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = true}))) {
+    if (phase.step != 2) continue;
+    if (phase.phase == Phase::loss) result.after_forward = phase.end.components;
+    if (phase.phase == Phase::backward) result.backward = phase.peak.components;
+  }
+  return result;
+}
+
+Bytes of(const ComponentBytes& components, Component component) {
+  return components[static_cast<std::size_t>(component)];
+}
+
+}  // namespace
+
+// Rajbhandari et al. 2019 (arXiv:1910.02054), section 5.3: all states divide by the ranks, however experts are dealt
+// out: 15,706,484,224 published parameters of DeepSeek-V2-Lite, two fp32 moments of each.
+TEST_CASE("torchtitan's expert parallelism leaves every GPU as large a share of the states") {
+  for (const std::int64_t ranks : {1, 2, 4, 8}) {
+    const Bytes states = of(moments(torchtitan_experts(ranks)).after_forward, Component::optimizer_states);
+    CAPTURE(ranks);
+    CHECK(states >= 15706484224);
+    CHECK(states < 15706484224 + 4096);  // fused AdamW's step counters
+  }
+}
+
+// torchtitan models/common/token_dispatcher.py: what backward needs of dispatch and combine beside what one GPU keeps
+// is one index of each received token copy (int64). The ends of the local experts alone are kept (int32).
+TEST_CASE("torchtitan's all-to-all keeps one index of eight bytes for every token copy that a GPU receives") {
+  const Bytes alone = of(moments(torchtitan_experts(1)).after_forward, Component::activations);
+  Config config = torchtitan_experts(4);
+  const Bytes copies = 4096 * 6;
+  const Bytes layers = 26;
+  const Bytes ends = 4 * (64 - 16);
+  CHECK(of(moments(config).after_forward, Component::activations) - alone == layers * (8 * copies - ends));
+  // The busiest GPU receives a quarter more: tokens, gate, up, both factors' product, and the indices.
+  config.recipe.expert_imbalance = 1.25;
+  const Bytes of_copy = 8 + 2 * 2048 + 2 * 4 * 1408;
+  CHECK(of(moments(config).after_forward, Component::activations) - alone ==
+        layers * (8 * copies - ends + copies / 4 * of_copy));
+}
+
+// torchtitan distributed/fsdp.py, apply_fsdp_to_decoder: with as many ranks as GPUs experts are not gathered at all.
+TEST_CASE("torchtitan gathers 1 / ranks of the experts of two layers in backward") {
+  const auto gathered = [](std::int64_t ranks) {
+    Config config = torchtitan_experts(ranks);
+    config.model.vocab_size = 1024;  // the peak is in a layer
+    return of(moments(config).backward, Component::gathered_parameters);
+  };
+  const Bytes experts = 2LL * 64 * 3 * 1408 * 2048;  // of a layer, in bf16
+  // The whole weights of one layer and the gather of the next; the only shard of eight ranks is not gathered ahead.
+  CHECK(gathered(2) - gathered(4) == 2 * experts / 4);
+  CHECK(gathered(4) - gathered(8) == 2 * experts / 4 - experts / 8);
+}

@@ -23,23 +23,6 @@ Shape with_rows(const Shape& shape, const Size& rows) {
   return result;
 }
 
-/// One tensor of `rows` rows in, one of other rows out; keeps nothing.
-Tensor moved(Tensor argument, const Size& rows, const Rule& rule, const char* role, Component component) {
-  const Tensor x = std::move(argument);
-  const Ref<Node> node = begin_node(rule, {&x});
-  Tensor result;
-  {
-    const Set<Component> received(active_run().component, component);
-    result = allocate(with_rows(x.shape(), rows), x.dtype(), {&rule, role});
-  }
-  if (node)
-    node->backward = [shape = x.shape(), &rule](Backward& b) {
-      b.give(0, allocate(shape, b.gradient().dtype(), {&rule}));
-    };
-  finish_node(node, result);
-  return result;
-}
-
 }  // namespace
 
 Tensor scatter_scores(Tensor argument, const Tensor& chosen, Size experts) {
@@ -74,17 +57,17 @@ Tensor select_scores(Tensor argument, Size rows) {
 }
 
 Tensor all_to_all(Tensor x, Size rows, const char* role) {
-  return moved(std::move(x), rows, exchange_rule, role, Component::communication);
+  return exchange_rows(std::move(x), rows, exchange_rule, role, Component::communication);
 }
 
 Tensor reorder(Tensor x, const char* role) {
   const Size rows = x.size(0);
-  return moved(std::move(x), rows, reorder_rule, role, active_run().component);
+  return exchange_rows(std::move(x), rows, reorder_rule, role, active_run().component);
 }
 
 Tensor gather_rows(Tensor x, Size ranks) {
   const Size rows = x.size(0) * ranks;
-  return moved(std::move(x), rows, gather_rule, "gathered tokens", Component::communication);
+  return exchange_rows(std::move(x), rows, gather_rule, "gathered tokens", Component::communication);
 }
 
 Tensor gather_in_buffer(Tensor argument, Size ranks) {
@@ -101,7 +84,7 @@ Tensor gather_in_buffer(Tensor argument, Size ranks) {
 
 Tensor reduce_rows(Tensor x, Size ranks) {
   const Size rows = x.size(0) / ranks;
-  return moved(std::move(x), rows, gather_rule, "expert output", active_run().component);
+  return exchange_rows(std::move(x), rows, gather_rule, "expert output", active_run().component);
 }
 
 Tensor weighted_swiglu(Tensor argument, const Tensor& weights) {

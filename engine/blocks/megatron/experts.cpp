@@ -1,8 +1,6 @@
 // Mixture of experts of Megatron-Core: router, dispatchers, grouped or sequential experts, shared experts.
 // megatron/core/transformer/moe: moe_layer.py, router.py, token_dispatcher.py, experts.py (TEGroupedMLP,
 // SequentialMLP).
-#include <cmath>
-
 #include "engine/blocks/megatron/dispatch.h"
 #include "engine/blocks/megatron/gpt.h"
 #include "engine/parameters/parameters.h"
@@ -13,12 +11,6 @@ namespace trainmem::megatron {
 namespace {
 
 constexpr Rule source_rule{"token order", "", "Megatron-Core transformer/moe/moe_utils.py: permute"};
-
-/// Rows that the busiest rank receives where `sent` is the mean.
-Size received_rows(const Size& sent, double imbalance) {
-  if (imbalance == 1.0) return sent;
-  return static_cast<std::int64_t>(std::ceil(static_cast<double>(sent.value()) * imbalance));
-}
 
 /// Rows in and out of a linear layer that no rank divides by the sequence.
 SequenceLayout rows_only(const Size& rows) {

@@ -1,12 +1,14 @@
 #include "engine/blocks/torchtitan/experts.h"
 
+#include "engine/blocks/torchtitan/token_dispatcher.h"
 #include "engine/parameters/parameters.h"
+#include "engine/tensor/run.h"
 
 namespace trainmem::torchtitan {
 
 namespace {
 
-constexpr Rule routing_rule{"token order", "", "torchtitan models/common/token_dispatcher.py: _local_reorder"};
+constexpr Rule offsets_rule{"cumsum", "", "torchtitan models/common/moe.py: GroupedExperts.forward"};
 constexpr Rule map_rule{"routing map", "", "torchtitan models/common/moe.py: MoE.forward"};
 
 }  // namespace
@@ -22,13 +24,17 @@ Tensor FeedForward::operator()(const Tensor& x) const {
 }
 
 Experts::Experts(const Model& m, DType dtype) : model_(m) {
-  const Size n = m.experts.num_experts;
   const Size h = m.hidden_size;
   const Size i = m.experts.moe_intermediate_size;
-  gate_ = make_parameter({n, i, h}, dtype, "expert gate");
-  down_ = make_parameter({n, h, i}, dtype, "expert down");
-  up_ = make_parameter({n, i, h}, dtype, "expert up");
-  router_ = make_parameter({n, h}, dtype, "router");
+  {
+    Run& run = active_run();
+    const Set<bool> experts(run.makes_experts, true);
+    const Size n = m.experts.num_experts / run.expert_parallel.size;
+    gate_ = make_parameter({n, i, h}, dtype, "expert gate");
+    down_ = make_parameter({n, h, i}, dtype, "expert down");
+    up_ = make_parameter({n, i, h}, dtype, "expert up");
+  }
+  router_ = make_parameter({m.experts.num_experts, h}, dtype, "router");
   if (m.experts.n_shared_experts > 0) shared_.emplace(h, Size(shared_expert_width(m)), dtype);
 }
 
@@ -53,13 +59,9 @@ Experts::Routing Experts::route(const Tensor& tokens) const {
 // RoutedExperts.forward: dispatch, GroupedExperts, combine.
 Tensor Experts::routed(const Tensor& tokens, const Routing& routing) const {
   const Place place("experts");
-  const Size n = model_.experts.num_experts;
-  const Shape copies{tokens.size(0) * routing.experts.size(1)};
-  const Tensor order = sort(view(routing.experts, copies), "order by expert").indices;
-  const Tensor weights = index_rows(view(routing.weights, copies), order, "routing weights by expert");
-  const Tensor source = allocate(copies, DType::int64, {&routing_rule, "source of a token copy"});
-  const Tensor input = index_rows(tokens, source, "tokens by expert");
-  const Tensor offsets = allocate({n}, DType::int32, {&routing_rule, "where each expert's tokens end"});
+  const Dispatched dispatched = dispatch(tokens, routing.weights, routing.experts);
+  const Tensor& input = dispatched.input;
+  const Tensor offsets = allocate({gate_.size(0)}, DType::int32, {&offsets_rule, "where each expert's tokens end"});
   Tensor out;
   {
     Tensor inner = silu(grouped_linear(input, gate_, offsets, false, "expert gate"));
@@ -67,11 +69,7 @@ Tensor Experts::routed(const Tensor& tokens, const Routing& routing) const {
     inner = inner * std::move(up);
     out = grouped_linear(std::move(inner), down_, offsets, false, "expert down");
   }
-  const Tensor zeros = allocate(tokens.shape(), tokens.dtype(), {&routing_rule});
-  const Tensor column = view(weights, {copies[0], 1});
-  Tensor weighted = multiply(to(out, DType::float32, "expert output in fp32"), column, "weighted expert output");
-  out = to(std::move(weighted), tokens.dtype());
-  return scatter_add_rows(std::move(out), source, tokens.size(0));
+  return combine(out, dispatched, tokens);
 }
 
 Tensor Experts::operator()(const Tensor& x) const {

@@ -1,4 +1,4 @@
-// Mixture of experts as torchtitan writes it: models/common/moe.py, token_dispatcher.py (LocalTokenDispatcher).
+// Mixture of experts as torchtitan writes it: models/common/moe.py.
 #pragma once
 
 #include <optional>
