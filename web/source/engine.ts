@@ -155,9 +155,9 @@ export function recordedEngine(recorded: Recorded): Engine {
   return shared;
 }
 
-/** The engine, loaded once. */
-export async function engine(): Promise<Engine> {
-  shared ??= new Border();
+/** The engine, loaded once. Making the list of presets takes a while; one that is recorded saves it. */
+export async function engine(recorded?: Recorded): Promise<Engine> {
+  shared ??= new Border(recorded);
   await shared.finish?.();
   return shared;
 }

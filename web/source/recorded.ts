@@ -10,9 +10,13 @@ export interface Recorded {
   answers: Record<string, unknown>;
 }
 
-/** What stands in the page, inside the element, unless it was opened with a link of which it knows nothing. */
-export function recordedIn(host: Element, link: string): Recorded | undefined {
+/** What stands in the page, inside the element. */
+export function recordedIn(host: Element): Recorded | undefined {
   const text = host.querySelector('script[type="application/json"]')?.textContent;
-  const recorded: Recorded | undefined = text ? JSON.parse(text) : undefined;
-  return link === '' || `read_link ${link}` in (recorded?.answers ?? {}) ? recorded : undefined;
+  return text ? JSON.parse(text) : undefined;
+}
+
+/** Is all recorded that a page opened with this link asks? */
+export function isFirstVisit({ answers }: Recorded, link: string): boolean {
+  return link === '' || `read_link ${link}` in answers;
 }

@@ -13,7 +13,7 @@ import { Companion } from './companion.js';
 import { engine, recordedEngine } from './engine.js';
 import { atFirstSign } from './first_sign.js';
 import type { Units } from './format.js';
-import { recordedIn } from './recorded.js';
+import { isFirstVisit, recordedIn } from './recorded.js';
 import { keepForOffline, Sharing } from './share/later.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
 import { calculatorStyles } from './styles/calculator.js';
@@ -147,9 +147,10 @@ export class TrainmemCalculator extends LitElement implements View {
       this.finish();
       return;
     }
-    const recorded = this.address && !this.given() && recordedIn(this, splitLink(Address.opened()).link);
-    if (recorded) this.begin(recordedEngine(recorded));
-    else engine().then(this.begin, this.failed);
+    const recorded = recordedIn(this);
+    if (this.address && !this.given() && recorded && isFirstVisit(recorded, splitLink(Address.opened()).link))
+      this.begin(recordedEngine(recorded));
+    else engine(recorded).then(this.begin, this.failed);
   };
 
   private begin = (loaded: Engine): void => {

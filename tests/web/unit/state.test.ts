@@ -217,6 +217,50 @@ describe('an engine that stops', () => {
   });
 });
 
+describe('an engine that is still to come', () => {
+  function awaited() {
+    const all = started();
+    const { engine, calculator } = all;
+    const working = engine.estimate;
+    let settle!: { come: () => void; fail: (reason: Error) => void };
+    const ready = new Promise<void>((come, fail) => {
+      settle = { come, fail };
+    });
+    engine.finish = () => ready;
+    engine.estimate = () => {
+      throw Object.assign(new Error('still to come'), { ready, awaited: true });
+    };
+    calculator.set('/recipe/tensor_parallel', 2);
+    const come = async () => {
+      engine.estimate = working;
+      delete engine.finish;
+      settle.come();
+      await ready;
+    };
+    return { ...all, come, fail: settle.fail };
+  }
+
+  test('lets an edit wait, and answers it when it has come', async () => {
+    const { calculator, come } = awaited();
+    const { good } = calculator.state;
+    expect([calculator.busy, calculator.fetching, calculator.stale]).toEqual([true, true, false]);
+    expect(calculator.state.failure).toBeUndefined();
+    await come();
+    expect([calculator.busy, calculator.fetching]).toEqual([false, false]);
+    expect(calculator.state.good).not.toBe(good);
+    expect(calculator.value('/recipe/tensor_parallel')).toBe(2);
+  });
+
+  test('that does not come is a failure, and what is shown belongs to other fields', async () => {
+    const { calculator, fail } = awaited();
+    fail(new Error('no network'));
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(calculator.state.failure).toContain('no network');
+    expect([calculator.busy, calculator.stale]).toEqual([false, true]);
+  });
+});
+
 describe('an answer that takes long', () => {
   test('waits for the next frame, and edits within one frame cost one estimate', () => {
     const work: (() => void)[] = [];
