@@ -34,9 +34,10 @@ constexpr Rule hook_rule{
 
 }  // namespace
 
-Fsdp::Fsdp(Size shards, ShardedFormats formats, Reshard policy, bool keeps_last_layer, std::int64_t expert_parallel)
-    : shards_(shards),
-      expert_parallel_(expert_parallel),
+Fsdp::Fsdp(const Sharding& sharding, ShardedFormats formats, Reshard policy, bool keeps_last_layer)
+    : shards_(sharding.shards),
+      replicated_(sharding.replicated),
+      expert_parallel_(sharding.expert_parallel),
       formats_(formats),
       reshard_(policy),
       keeps_last_layer_(keeps_last_layer) {
@@ -87,6 +88,7 @@ Tensor Fsdp::make(const Shape& shape, DType dtype, const char* name) {
     parameter.shard = formats_.offloaded ? allocate_nothing(shard, dtype) : allocate(shard, dtype, {&shard_rule, name});
     note_kept(parameter.shard, shard_rule);
   }
+  parameter.shard->requires_grad = !run.frozen;
   register_parameter(parameter.shard);
   parameter.padded = shard.elements() * group.shards;
   parameter.gathered = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
@@ -309,6 +311,8 @@ void Fsdp::after_backward(std::size_t index) {
   const Set<Component> component(run.component, Component::gradients);
   Tensor output = allocate({elements / group.shards}, reduction, {&reduce_output_rule});
   note_kept(output, reduce_output_rule);
+  // _fsdp_param_group.py: AllReduceState.
+  if (replicated_) group.all_reduce_input = output;
   if (reduction != sharded) {
     output = allocate({elements / group.shards}, sharded, {&reduce_output_rule});
     note_kept(output, reduce_output_rule);
@@ -323,6 +327,13 @@ void Fsdp::end_backward() {
   if (accumulating_) return;
   for (std::size_t i = 0; i < groups_.size(); ++i) after_backward(i);
   for (Group& group : groups_) group.gather.reset();
+  if (replicated_) {
+    LayerStretches stretches;
+    for (Group& group : groups_) {
+      stretches.enter(group.layer);
+      group.all_reduce_input.reset();
+    }
+  }
   let_go(reduce_scatter_inputs_);
   forward_order_.clear();
 }

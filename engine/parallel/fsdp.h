@@ -23,14 +23,21 @@ struct ShardedFormats {
   bool offloaded = false;              ///< shards, their gradients and optimizer states are in host memory
 };
 
+/// Who shares weights with whom.
+struct Sharding {
+  Size shards;                       ///< GPUs that share a parameter
+  bool replicated = false;           ///< other GPUs hold the same shards (HSDP)
+  std::int64_t expert_parallel = 1;  ///< GPUs among which experts are divided; the shards of those are as many times
+                                     ///< fewer, and groups name the one to gather next (torchtitan
+                                     ///< distributed/fsdp.py: apply_fsdp_to_decoder)
+};
+
 class Fsdp : public ModuleWrapper {
  public:
-  /// `shards`: GPUs that share a parameter. Hooks the run's parameter_maker while it lives.
+  /// Hooks the run's parameter_maker while it lives.
   /// `keeps_last_layer`: by default the last layer stays gathered after forward, as in torchtitan
   /// (infra/parallelize.py: apply_fsdp).
-  /// `expert_parallel`: GPUs among which experts are divided; the shards of those are as many times fewer, and groups
-  /// name the one to gather next (torchtitan distributed/fsdp.py: apply_fsdp_to_decoder).
-  Fsdp(Size shards, ShardedFormats formats, Reshard reshard, bool keeps_last_layer, std::int64_t expert_parallel = 1);
+  Fsdp(const Sharding& sharding, ShardedFormats formats, Reshard reshard, bool keeps_last_layer);
   ~Fsdp() override;
 
   int open_group(ModulePart part) override;
@@ -53,8 +60,9 @@ class Fsdp : public ModuleWrapper {
   };
   struct Group {
     std::vector<Parameter> parameters;
-    Tensor gather;  ///< buffer of a gather that has not been copied out
-    Size elements;  ///< padded, of all parameters
+    Tensor gather;            ///< buffer of a gather that has not been copied out
+    Tensor all_reduce_input;  ///< HSDP: this GPU's shard of the gradients, held until backward ends
+    Size elements;            ///< padded, of all parameters
     Size shards;
     std::size_t experts = 0;  ///< the group of the same module's experts; 0: none
     bool of_experts = false;
@@ -77,6 +85,7 @@ class Fsdp : public ModuleWrapper {
   void accumulate(Group& group);
 
   Size shards_;
+  bool replicated_;
   std::int64_t expert_parallel_;
   ShardedFormats formats_;
   Reshard reshard_;

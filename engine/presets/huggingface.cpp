@@ -178,12 +178,15 @@ void read_falcon(Model& model, const Keys& keys) {
 void read_class(Model& model, const Keys& keys, Issues& issues) {
   const std::string& type = model.model_type;
   if (type == "gpt_neox") {
+    model.embedding_dropout = model.hidden_dropout;
     model.parallel_attention_mlp = keys.flag("use_parallel_residual", true);
   } else if (type == "gptj") {
     double rotary_dim = 64;
     keys.read(rotary_dim, {"rotary_dim"});
     model.partial_rotary_factor =
         rotary_dim * static_cast<double>(model.num_attention_heads) / static_cast<double>(model.hidden_size);
+  } else if (type == "phi3") {
+    model.embedding_dropout = 0;  // Phi3Model has no place for embd_pdrop
   } else if (type == "opt") {
     if (!keys.flag("do_layer_norm_before", true)) model.norm_placement = NormPlacement::post;
     if (!keys.flag("do_layer_norm_before", true)) model.final_norm = false;

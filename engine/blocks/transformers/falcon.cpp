@@ -225,7 +225,8 @@ class Falcon : public Decoder {
     if (alibi && attention != AttentionKernel::flash)
       state.inputs.mask =
           allocate({b, model.num_attention_heads, s, s}, embedded.dtype(), {&alibi_mask_rule, "causal mask"});
-    if (!alibi) std::tie(state.inputs.cos, state.inputs.sin) = rotary_->tables(s, embedded.dtype());
+    // Made for ALiBi, too, and an argument of every block.
+    std::tie(state.inputs.cos, state.inputs.sin) = rotary_->tables(s, embedded.dtype());
     state.hidden = embedded;
     state.held = {embedded};
     return state;
