@@ -19,12 +19,26 @@ const scales: Record<Units, readonly [number, string][]> = {
   ],
 };
 
+// A formatter is made once for each precision: making one takes longer than all else that an edit draws.
+const formatters = new Map<string, Intl.NumberFormat>();
+
+function formatted(value: number, least: number, most: number): string {
+  const key = `${least} ${most}`;
+  let formatter = formatters.get(key);
+  if (!formatter) {
+    formatter = new Intl.NumberFormat('en', { minimumFractionDigits: least, maximumFractionDigits: most });
+    formatters.set(key, formatter);
+  }
+  return formatter.format(value);
+}
+
+/** A whole number with its groups of three: "85,899,345,920". */
+export const grouped = (value: number): string => formatted(value, 0, 3);
+
 function rounded(value: number, fraction?: number): string {
   const magnitude = Math.abs(value);
-  const digits = fraction ?? (magnitude >= 1000 ? 0 : magnitude >= 100 ? 1 : magnitude >= 10 ? 1 : 2);
-  return value
-    .toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
-    .replace('-', '\u2212');
+  const digits = fraction ?? (magnitude >= 1000 ? 0 : magnitude >= 10 ? 1 : 2);
+  return formatted(value, digits, digits).replace('-', '\u2212');
 }
 
 /** Bytes in the largest unit that leaves about one whole: "112.6 GiB", "2.62 TB", "512 bytes". */
@@ -44,7 +58,7 @@ export function gigabytes(value: number, units: Units): string {
 
 /** The exact count, for titles and details: "85,899,345,920 bytes". */
 export function exactBytes(value: number): string {
-  return `${value.toLocaleString('en')} ${value === 1 ? 'byte' : 'bytes'}`;
+  return `${grouped(value)} ${value === 1 ? 'byte' : 'bytes'}`;
 }
 
 /** "6.74 B", "124 M", "512". */
@@ -54,9 +68,9 @@ export function count(value: number): string {
     [1e9, 'B'],
     [1e6, 'M'],
   ] as const) {
-    if (value >= size) return `${Number((value / size).toPrecision(3)).toLocaleString('en')} ${name}`;
+    if (value >= size) return `${grouped(Number((value / size).toPrecision(3)))} ${name}`;
   }
-  return value.toLocaleString('en');
+  return grouped(value);
 }
 
 /** "34 %", "0.4 %", "< 0.1 %". */
@@ -64,7 +78,7 @@ export function percent(part: number, whole: number): string {
   if (whole <= 0) return '0 %';
   const share = (100 * part) / whole;
   if (share > 0 && share < 0.1) return '< 0.1 %';
-  return `${share.toLocaleString('en', { maximumFractionDigits: share < 10 ? 1 : 0 })} %`;
+  return `${formatted(share, 0, share < 10 ? 1 : 0)} %`;
 }
 
 /** "one_forward_one_backward" as words: "one forward one backward". */
@@ -73,7 +87,7 @@ export function words(name: string): string {
 }
 
 export function plural(value: number, one: string, many = `${one}s`): string {
-  return `${value.toLocaleString('en')} ${value === 1 ? one : many}`;
+  return `${grouped(value)} ${value === 1 ? one : many}`;
 }
 
 /** First letter large, a full stop at the end: the engine's reasons begin small. */

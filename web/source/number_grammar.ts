@@ -9,6 +9,8 @@
 // K, M, B, T are decimal, except in fields that count tokens, where k and M are binary (4k is 4096, as in
 // "4k context"). Ki, Mi, Gi, Ti are always binary, a trailing B after them means bytes.
 
+import { grouped } from './format.js';
+
 export type Parsed = { ok: true; value: number } | { ok: false; message: string };
 
 export interface NumberRules {
@@ -129,16 +131,16 @@ export function parseNumber(text: string, rules: NumberRules = {}): Parsed {
     return fail(`This must be a whole number${near}.`);
   }
   if (rules.integer && !Number.isSafeInteger(value)) return fail('This is too large.');
-  const show = (bound: number) => bound.toLocaleString('en');
   if (rules.minimum !== undefined && value < rules.minimum)
-    return fail(`The smallest value is ${show(rules.minimum)}.`);
-  if (rules.maximum !== undefined && value > rules.maximum) return fail(`The largest value is ${show(rules.maximum)}.`);
+    return fail(`The smallest value is ${formatNumber(rules.minimum)}.`);
+  if (rules.maximum !== undefined && value > rules.maximum)
+    return fail(`The largest value is ${formatNumber(rules.maximum)}.`);
   return { ok: true, value: value === 0 ? 0 : value };
 }
 
 /** A value as a field shows it when nobody is typing; parseNumber reads it back to the same value. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return '';
-  if (Number.isInteger(value)) return value.toLocaleString('en', { maximumFractionDigits: 0 });
+  if (Number.isInteger(value)) return grouped(value);
   return String(value);
 }

@@ -6,7 +6,7 @@
 import type { Config, Engine, GoodAnswer, Issue, Preset, Scalar, Section, SectionName } from './border.js';
 import { changed, leaves, lookUp, parts } from './config_paths.js';
 import defaults from './default_config.json';
-import type { Units } from './format.js';
+import { grouped, type Units } from './format.js';
 
 export interface Draft {
   text: string;
@@ -331,9 +331,8 @@ export class Calculator {
     }
     length = Number(this.value(sequencePath));
     if (length >= wanted) return;
-    const words = (tokens: number) => tokens.toLocaleString('en');
     state.remark = {
-      text: `This model cannot take ${words(wanted)} tokens; the sequence length is now ${words(length)}.`,
+      text: `This model cannot take ${grouped(wanted)} tokens; the sequence length is now ${grouped(length)}.`,
     };
   }
 

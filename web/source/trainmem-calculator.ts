@@ -34,6 +34,8 @@ import type { PickerState, View } from './views/view.js';
 
 /** Milliseconds after which a first visit has the engine, and is kept for offline use, without a sign of the reader. */
 const patience = 4000;
+const afterPaint = (work: () => void) => void requestAnimationFrame(() => setTimeout(work));
+const darkScheme = matchMedia('(prefers-color-scheme: dark)');
 
 export class TrainmemCalculator extends LitElement implements View {
   static override properties = {
@@ -54,10 +56,7 @@ export class TrainmemCalculator extends LitElement implements View {
   declare readonly: boolean;
   declare page: boolean;
 
-  readonly calculator = new Calculator(
-    change => this.changed(change),
-    work => requestAnimationFrame(() => setTimeout(work)),
-  );
+  readonly calculator = new Calculator(change => this.changed(change), afterPaint);
   readonly companion = new Companion(this);
   hot = '';
   cursor: number | undefined;
@@ -66,9 +65,10 @@ export class TrainmemCalculator extends LitElement implements View {
   fieldQuery = '';
   copied = false;
   /** Rows, groups and panels that stand open; at first the two panels that answer what to change. */
-  private readonly opened = new Set<string>(['advice', 'sweeps']);
+  private opened: ReadonlySet<string> = new Set(['advice', 'sweeps']);
   private address: Address | undefined;
   private away = false;
+  private dark = false;
   private nearness: IntersectionObserver | undefined;
   private watcher: IntersectionObserver | undefined;
   private watched: Element | null = null;
@@ -114,6 +114,8 @@ export class TrainmemCalculator extends LitElement implements View {
     if (this.page) {
       this.address = new Address(fragment => this.openLink(fragment));
       restorePageTheme();
+      this.readScheme();
+      darkScheme.addEventListener('change', this.readScheme);
     }
     // Far below the fold an embed waits until it is near.
     if (this.started || this.page || typeof IntersectionObserver === 'undefined') this.load();
@@ -135,6 +137,7 @@ export class TrainmemCalculator extends LitElement implements View {
     this.address?.close();
     this.address = undefined;
     this.callOff?.();
+    darkScheme.removeEventListener('change', this.readScheme);
     this.nearness?.disconnect();
     this.watcher?.disconnect();
     this.watched = null;
@@ -237,8 +240,8 @@ export class TrainmemCalculator extends LitElement implements View {
 
   toggle(id: string, open = !this.opened.has(id)): void {
     if (open === this.opened.has(id)) return;
-    if (open) this.opened.add(id);
-    else this.opened.delete(id);
+    const others = [...this.opened].filter(one => one !== id);
+    this.opened = new Set(open ? [...others, id] : others);
     this.requestUpdate();
   }
 
@@ -256,6 +259,11 @@ export class TrainmemCalculator extends LitElement implements View {
       if (opening) this.renderRoot.querySelector<HTMLElement>(`#search-${this.picker.section}`)?.focus();
       this.renderRoot.querySelector('.option.active')?.scrollIntoView({ block: 'nearest' });
     });
+    if (picker && !picker.whole) afterPaint(() => this.completeList(picker.matches));
+  }
+
+  private completeList(matches: PickerState['matches']): void {
+    if (this.picker?.matches === matches && !this.picker.whole) this.setPicker({ ...this.picker, whole: true });
   }
 
   explain(path: string): void {
@@ -294,7 +302,13 @@ export class TrainmemCalculator extends LitElement implements View {
   }
 
   private switchTheme = (): void => {
-    setPageTheme(isDark(this) ? 'light' : 'dark');
+    setPageTheme(this.dark ? 'light' : 'dark');
+    this.readScheme();
+  };
+
+  /** Asking the browser while drawing would make it compute styles twice. */
+  private readScheme = (): void => {
+    this.dark = isDark(this);
     this.requestUpdate();
   };
 
@@ -319,15 +333,14 @@ export class TrainmemCalculator extends LitElement implements View {
     const { good } = this.calculator.state;
     if (!good) return;
     if (!this.painted)
-      requestAnimationFrame(() =>
-        setTimeout(() => {
-          this.painted = true;
-          this.requestUpdate();
-        }),
-      );
+      afterPaint(() => {
+        this.painted = true;
+        this.requestUpdate();
+      });
     const text = headlineText(this, good);
     this.announcer.say(text);
-    if (this.page) document.title = `${text.split('. ')[0]} \u2013 trainmem`;
+    const title = `${text.split('. ')[0]} \u2013 trainmem`;
+    if (this.page && document.title !== title) document.title = title;
   }
 
   private get home(): string | undefined {
@@ -370,14 +383,14 @@ export class TrainmemCalculator extends LitElement implements View {
     const { good } = this.calculator.state;
     const options = {
       home: this.home,
-      dark: isDark(this),
+      dark: this.dark,
       switchTheme: this.page ? this.switchTheme : undefined,
       bring: this.readonly || this.view !== 'full' ? undefined : () => this.sharing.bring(),
       take: this.view === 'bar' || !good ? undefined : () => this.sharing.take(),
     };
     return html`${
       good && this.view === 'full'
-        ? html`<div class="slimholder ${this.away ? 'away' : ''}">${slimLine(this, good)}</div>`
+        ? html`<div class="slimholder">${this.away ? slimLine(this, good) : nothing}</div>`
         : nothing
     }
       <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @dragover=${this.sharing.dragged} @drop=${this.sharing.dragged}>

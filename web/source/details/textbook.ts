@@ -33,7 +33,7 @@ function row(view: View, name: string, line: TextbookLine, allocated: number, sc
     <button type="button" class="opener formulahead" aria-expanded=${open} @click=${() => view.toggle(id)}>
       ${icons.chevron()}<span class="method">${capital(name)}</span>
       <span class="formulabar" aria-hidden="true">
-        <span class="formulafill moves" .style=${`inline-size:${(100 * line.bytes) / scale}%`}></span>
+        <span class="formulafill" .style=${`inline-size:${(100 * line.bytes) / scale}%`}></span>
         <span class="mark" .style=${`inset-inline-start:${(100 * allocated) / scale}%`}></span>
       </span>
       <span class="figure" title=${exactBytes(line.bytes)}>${gigabytes(line.bytes, units)}</span>

@@ -4,7 +4,7 @@
 import { html, nothing } from 'lit';
 import type { Config } from '../border.js';
 import { componentLabels, componentNames, componentSegments } from '../components.js';
-import { bytes, gigabytes, type Units } from '../format.js';
+import { bytes, gigabytes, grouped, type Units } from '../format.js';
 import { fold } from '../views/fold.js';
 import type { SweepPoint } from './answers.js';
 import { fitBadge } from './go_and_say.js';
@@ -108,7 +108,7 @@ export interface Sweep {
 
 function label({ axis, names }: Sweep, point: SweepPoint): string {
   if (axis.path === '/model') return names.get(point.value) ?? point.value;
-  return `${Number(point.value).toLocaleString('en')} ${axis.unit}`;
+  return `${grouped(Number(point.value))} ${axis.unit}`;
 }
 
 function tick({ axis }: Sweep, point: SweepPoint): string {

@@ -2,7 +2,7 @@
 
 import type { GoodAnswer } from '../border.js';
 import { deviceSegments, phaseLabels } from '../components.js';
-import { exactBytes, gigabytes, percent, type Units } from '../format.js';
+import { exactBytes, gigabytes, grouped, percent, type Units } from '../format.js';
 
 export interface Subject {
   /** "Llama 2 7B" */
@@ -25,7 +25,7 @@ export function markdown({ result }: GoodAnswer, { sentence, address, units, ver
   const { device, reserved, allocated } = result;
   const lines = deviceSegments(result).map(
     ({ label, bytes }) =>
-      `| ${cell(label)} | ${gigabytes(bytes, units)} | ${bytes.toLocaleString('en')} | ${percent(bytes, device.expected)} |`,
+      `| ${cell(label)} | ${gigabytes(bytes, units)} | ${grouped(bytes)} | ${percent(bytes, device.expected)} |`,
   );
   return [
     sentence,
@@ -33,9 +33,9 @@ export function markdown({ result }: GoodAnswer, { sentence, address, units, ver
     `| At the peak (${phaseLabels[result.peak_phase].toLowerCase()}) | ${units} | bytes | share |`,
     '| --- | ---: | ---: | ---: |',
     ...lines,
-    `| **On the device** | **${gigabytes(device.expected, units)}** | ${device.expected.toLocaleString('en')} | |`,
-    `| of it reserved by PyTorch | ${gigabytes(reserved.expected, units)} | ${reserved.expected.toLocaleString('en')} | |`,
-    `| of it allocated | ${gigabytes(allocated, units)} | ${allocated.toLocaleString('en')} | |`,
+    `| **On the device** | **${gigabytes(device.expected, units)}** | ${grouped(device.expected)} | |`,
+    `| of it reserved by PyTorch | ${gigabytes(reserved.expected, units)} | ${grouped(reserved.expected)} | |`,
+    `| of it allocated | ${gigabytes(allocated, units)} | ${grouped(allocated)} | |`,
     '',
     `[Computed by trainmem ${version}](${address})`,
     '',

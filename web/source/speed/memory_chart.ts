@@ -3,7 +3,7 @@
 // say the same.
 
 import { css, html, nothing, svg } from 'lit';
-import { significant } from '../format.js';
+import { grouped, significant } from '../format.js';
 import type { View } from '../views/view.js';
 import { type GpuPoint, gpuPoints, type Technology, technologies } from './memory_data.js';
 
@@ -41,8 +41,7 @@ function grid() {
   </g>`;
 }
 
-const titleOf = (gpu: GpuPoint) =>
-  `${gpu.name}: ${significant(gpu.capacity)} GiB, ${gpu.bandwidth.toLocaleString('en')} GB/s`;
+const titleOf = (gpu: GpuPoint) => `${gpu.name}: ${significant(gpu.capacity)} GiB, ${grouped(gpu.bandwidth)} GB/s`;
 
 function point(gpu: GpuPoint, same: boolean) {
   const [left, top] = [x(gpu.capacity), y(gpu.bandwidth)];
@@ -129,7 +128,7 @@ function gpuTable(points: readonly GpuPoint[], chosen: string | undefined) {
           gpu => html`<tr class=${gpu.id === chosen ? 'marked' : ''}>
             <th scope="row">${gpu.name}${gpu.id === chosen ? html` <span class="muted">(chosen)</span>` : nothing}</th>
             <td>${names.get(gpu.technology) ?? gpu.technology}</td>
-            <td class="figure">${gpu.bandwidth.toLocaleString('en')}</td>
+            <td class="figure">${grouped(gpu.bandwidth)}</td>
             <td class="figure">${significant(gpu.capacity)}</td>
           </tr>`,
         )}

@@ -80,19 +80,21 @@ export const base = css`
     clip-path: inset(50%);
     white-space: nowrap;
   }
-  .calculator {
+  /* A column that is not sized by its content is laid out once, not measured first. */
+  .calculator,
+  .columns,
+  .column {
     display: grid;
+    grid-template-columns: minmax(0, 1fr);
     gap: 20px;
+  }
+  .calculator {
     padding: 4px 0 0;
   }
   .columns {
-    display: grid;
-    gap: 20px;
     align-items: start;
   }
   .column {
-    display: grid;
-    gap: 20px;
     min-inline-size: 0;
   }
   .panel {
@@ -101,6 +103,14 @@ export const base = css`
     background: var(--surface);
     border: 1px solid var(--hairline);
     border-radius: var(--radius);
+  }
+  /* Below the window nothing is laid out or painted until it comes near. Firefox would leave it out of its pictures of
+     whole pages too. */
+  @supports not (-moz-appearance: none) {
+    .column > .panel:not(.folded) {
+      content-visibility: auto;
+      contain-intrinsic-block-size: auto 420px;
+    }
   }
   .panel > h3 {
     font-size: 15px;
@@ -179,14 +189,6 @@ export const base = css`
       padding: 16px 14px;
     }
   }
-  @media (prefers-reduced-motion: no-preference) {
-    .moves {
-      transition:
-        inline-size 180ms cubic-bezier(0.2, 0, 0, 1),
-        inset-inline-start 180ms cubic-bezier(0.2, 0, 0, 1),
-        opacity 120ms linear;
-    }
-  }
   @media (forced-colors: active) {
     .swatch,
     [data-part] {
@@ -211,6 +213,9 @@ export const base = css`
     .panel {
       break-inside: avoid;
       margin-block-end: 12px;
+    }
+    .column > .panel:not(.folded) {
+      content-visibility: visible;
     }
   }
 `;

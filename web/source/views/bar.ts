@@ -11,7 +11,7 @@ const share = (part: number, whole: number) => `${((100 * part) / whole).toFixed
 export function segmentsOf(segments: Segment[], scale: number, units: Units, labels: boolean) {
   return segments.map(
     segment => html`<div
-      class="segment moves"
+      class="segment"
       data-part=${segment.name}
       title="${segment.label}: ${bytes(segment.bytes, units)} (${exactBytes(segment.bytes)})"
       .style=${`inline-size:${share(segment.bytes, scale)}`}
@@ -37,15 +37,15 @@ export function bar(view: View, result: Summary) {
   const over = capacity > 0 && total > capacity;
   return html`<div class="barbox">
     <div class="track" role="img" aria-label=${sentence(result, units)} @pointerover=${hover(view)} @pointerleave=${() => view.point('')}>
-      ${capacity > 0 ? html`<div class="room moves" .style=${`inline-size:${share(capacity, scale)}`}></div>` : nothing}
+      ${capacity > 0 ? html`<div class="room" .style=${`inline-size:${share(capacity, scale)}`}></div>` : nothing}
       <div class="segments">${segmentsOf(deviceSegments(result), scale, units, true)}</div>
-      ${over ? html`<div class="excess moves ${fitsWithoutCache(result) ? 'cacheonly' : ''}" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
-      ${capacity > 0 ? html`<div class="capacity moves" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
+      ${over ? html`<div class="excess ${fitsWithoutCache(result) ? 'cacheonly' : ''}" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
+      ${capacity > 0 ? html`<div class="capacity" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
     </div>
     ${
       capacity > 0
         ? html`<div class="axis" aria-hidden="true">
-            <span class="moves ${capacity / scale > 0.7 ? 'before' : ''}" .style=${`inset-inline-start:${share(capacity, scale)}`}
+            <span class=${capacity / scale > 0.7 ? 'before' : ''} .style=${`inset-inline-start:${share(capacity, scale)}`}
               >${gigabytes(capacity, units)} usable</span
             >
           </div>`

@@ -3,7 +3,7 @@
 import { css, html, nothing, type TemplateResult } from 'lit';
 import type { GoodAnswer, Summary, Verdict } from '../border.js';
 import { fitsWithoutCache, leastNeeded, phaseLabels } from '../components.js';
-import { exactBytes, gigabytes, plural, type Units, words } from '../format.js';
+import { exactBytes, gigabytes, grouped, plural, type Units, words } from '../format.js';
 import { bar, legend, thinBar } from './bar.js';
 import { icons } from './icons.js';
 import type { View } from './view.js';
@@ -94,7 +94,7 @@ export function headline(view: View, result: Summary, withLegend: boolean, tools
   const { units } = view.calculator.state;
   const { stale, fetching } = view.calculator;
   const { verdict } = result;
-  const gpus = result.num_gpus > 1 ? `On each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'On one GPU';
+  const gpus = result.num_gpus > 1 ? `On each of ${grouped(result.num_gpus)} GPUs` : 'On one GPU';
   const [needs, total] = need(result);
   return html`<section class="panel answer" id="answer" aria-label="Answer" aria-busy=${fetching}>
     <div class=${stale ? 'stale' : ''}>
@@ -253,12 +253,6 @@ export const headlineStyles = css`
     border-block-start: 0;
     border-radius: 0 0 var(--radius) var(--radius);
     box-shadow: 0 6px 22px light-dark(rgb(0 0 0 / 0.09), rgb(0 0 0 / 0.5));
-    opacity: 0;
-    visibility: hidden;
-  }
-  .away .slim {
-    opacity: 1;
-    visibility: visible;
   }
   .slimtext {
     display: flex;

@@ -1,10 +1,12 @@
 // One field of the configuration: number, choice, switch or text, with its unit, its message and a way back.
 
 import { css, html, nothing } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import { live } from 'lit/directives/live.js';
-import type { Field, Scalar } from '../border.js';
+import type { Field, Issue, Scalar } from '../border.js';
 import { fieldLabel, isNumeric, optionLabel, step } from '../fields.js';
 import { formatNumber, parseNumber } from '../number_grammar.js';
+import type { Draft } from '../state.js';
 import { icons } from './icons.js';
 import { slider } from './slider.js';
 import type { View } from './view.js';
@@ -104,16 +106,31 @@ function control(view: View, field: Field, value: Scalar | undefined, described:
 /** In narrow windows the meaning stands under its field: it stays when the field is left, so that nothing moves then. */
 const besideResults = () => matchMedia('(min-width: 940px)').matches;
 
+/** Drawn again only when something in it has changed: there are many fields, and an edit concerns few. */
 export function fieldRow(view: View, field: Field) {
   const { calculator } = view;
   const { path } = field;
-  const id = idOf(path);
   const value = calculator.value(path);
   const draft = calculator.state.drafts.get(path);
   const issues = calculator.issuesAt(path);
+  const edited = calculator.state.edited.has(path);
+  const shown = [field, value, draft, edited, view.help === path, ...issues];
+  return guard(shown, () => row(view, field, value, draft, issues, edited));
+}
+
+function row(
+  view: View,
+  field: Field,
+  value: Scalar | undefined,
+  draft: Draft | undefined,
+  issues: Issue[],
+  edited: boolean,
+) {
+  const { calculator } = view;
+  const { path } = field;
+  const id = idOf(path);
   const message = draft?.message ?? '';
   const invalid = message !== '' || issues.length > 0;
-  const edited = calculator.state.edited.has(path);
   const described = `${id}-help${invalid ? ` ${id}-message` : ''}`;
   return html`<div
     class="field ${edited ? 'edited' : ''} ${invalid ? 'invalid' : ''} ${view.help === path ? 'explained' : ''}"

@@ -4,7 +4,7 @@ import { css, html, nothing } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { Preset, Section, SectionName } from '../border.js';
 import { optionLabel } from '../fields.js';
-import { count, gigabytes, plural } from '../format.js';
+import { count, gigabytes, grouped, plural } from '../format.js';
 import { asNumber, asText, detail, familyTitle, heading, search } from '../preset_search.js';
 import { icons } from './icons.js';
 import type { PickerState, View } from './view.js';
@@ -20,13 +20,13 @@ function summary(view: View, section: SectionName): string {
   const config = good.config[section] as Section;
   const number = (name: string) => asNumber(config[name]);
   if (section === 'model') {
-    return `${count(good.result.parameters)} parameters, ${number('num_hidden_layers')} layers of ${number('hidden_size').toLocaleString('en')}`;
+    return `${count(good.result.parameters)} parameters, ${number('num_hidden_layers')} layers of ${grouped(number('hidden_size'))}`;
   }
   if (section === 'gpu') {
     const parts = [gigabytes(number('memory_bytes'), units)];
     const technology = asText(config.memory_technology);
     if (technology) parts[0] += ` ${technology.toUpperCase()}`;
-    if (number('bandwidth_gb_per_s') > 0) parts.push(`${number('bandwidth_gb_per_s').toLocaleString('en')} GB/s`);
+    if (number('bandwidth_gb_per_s') > 0) parts.push(`${grouped(number('bandwidth_gb_per_s'))} GB/s`);
     return parts.join(', ');
   }
   const fields = view.calculator.state.engine?.presets.fields ?? [];
@@ -69,30 +69,68 @@ function keys(view: View, picker: PickerState) {
   };
 }
 
+/** As many as can be seen at once: the others are drawn when these are on the screen. */
+const inSight = 20;
+
+interface Family {
+  title: string;
+  members: Preset[];
+}
+
+/** Neighbours under one heading. */
+function families(section: SectionName, presets: readonly Preset[]): Family[] {
+  const found: Family[] = [];
+  for (const preset of presets) {
+    const title = heading(section, preset);
+    const last = found.at(-1);
+    if (last?.title === title) last.members.push(preset);
+    else found.push({ title, members: [preset] });
+  }
+  return found;
+}
+
 function list(view: View, picker: PickerState) {
-  const { section, matches, active } = picker;
+  const { section, matches, active, whole } = picker;
   const { presets } = view.calculator.state.engine!;
   const { units } = view.calculator.state;
   const chosen = view.calculator.preset(section)?.id;
-  const option = (preset: Preset, index: number) => {
-    const title = heading(section, preset);
-    const first = title !== '' && (index === 0 || heading(section, matches[index - 1]!) !== title);
-    const described = section === 'recipe' ? asText(preset.description) : '';
-    return html`${first ? html`<div class="family" role="presentation">${familyTitle(section, presets[lists[section]], title)}</div>` : nothing}
-      <div
-        role="option"
-        id="option-${section}-${preset.id}"
-        class="option ${index === active ? 'active' : ''}"
-        aria-selected=${preset.id === chosen}
-        @pointermove=${() => index !== active && view.setPicker({ ...picker, active: index })}
-        @click=${(event: Event) => pick(view, section, preset, event)}
-      >
-        <span class="tick">${preset.id === chosen ? icons.check() : nothing}</span>
-        <span class="optionname">${preset.name}${described ? html`<small>${described}</small>` : nothing}</span>
-        <span class="muted figure">${detail(section, preset, units)}</span>
-      </div>`;
-  };
   const current = matches[active];
+  const from = whole ? 0 : Math.max(0, Math.min(active - inSight / 2, matches.length - inSight));
+  const shown = whole ? matches : matches.slice(from, from + inSight);
+  const option = (preset: Preset) => {
+    const described = section === 'recipe' ? asText(preset.description) : '';
+    return html`<div
+      role="option"
+      id="option-${section}-${preset.id}"
+      class="option ${preset === current ? 'active' : ''}"
+      aria-selected=${preset.id === chosen}
+    >
+      <span class="tick">${preset.id === chosen ? icons.check() : nothing}</span>
+      <span class="optionname">${preset.name}${described ? html`<small>${described}</small>` : nothing}</span>
+      <span class="muted figure">${detail(section, preset, units)}</span>
+    </div>`;
+  };
+  const family = ({ title, members }: Family) => html`<div
+    class="familybox"
+    role="group"
+    aria-label=${title ? familyTitle(section, presets[lists[section]], title) : titles[section]}
+    .style=${`--options:${members.length}`}
+  >
+    ${title ? html`<div class="family" aria-hidden="true">${familyTitle(section, presets[lists[section]], title)}</div>` : nothing}
+    ${repeat(members, preset => preset.id, option)}
+  </div>`;
+  const under = (event: Event) => {
+    const id = (event.target as Element).closest('.option')?.id;
+    return matches.findIndex(preset => `option-${section}-${preset.id}` === id);
+  };
+  const point = (event: Event) => {
+    const index = under(event);
+    if (index >= 0 && index !== active) view.setPicker({ ...picker, active: index });
+  };
+  const choose = (event: Event) => {
+    const index = under(event);
+    if (index >= 0) pick(view, section, matches[index], event);
+  };
   return html`<div class="list">
     <div class="find">
       ${icons.search()}
@@ -112,13 +150,21 @@ function list(view: View, picker: PickerState) {
         @input=${(event: Event) => {
           const query = (event.target as HTMLInputElement).value;
           const found = search(section, presets[lists[section]], query);
-          view.setPicker({ section, query, matches: found, active: 0 });
+          view.setPicker({ section, query, matches: found, active: 0, whole: found.length <= inSight });
         }}
         @keydown=${keys(view, picker)}
       />
     </div>
-    <div class="options" role="listbox" id="options-${section}" aria-label=${titles[section]} @mousedown=${(event: Event) => event.preventDefault()}>
-      ${repeat(matches, preset => preset.id, option)}
+    <div
+      class="options"
+      role="listbox"
+      id="options-${section}"
+      aria-label=${titles[section]}
+      @mousedown=${(event: Event) => event.preventDefault()}
+      @pointermove=${point}
+      @click=${choose}
+    >
+      ${repeat(families(section, shown), ({ title, members }) => `${title}/${members[0]!.id}`, family)}
     </div>
     ${matches.length === 0 ? html`<p class="nothing muted" role="status">Nothing matches “${picker.query}”.</p>` : nothing}
   </div>`;
@@ -139,7 +185,8 @@ function picker(view: View, section: SectionName) {
   const show = () => {
     const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], '');
     const chosen = matches.findIndex(preset => preset.id === calculator.preset(section)?.id);
-    view.setPicker(open ? undefined : { section, query: '', matches, active: Math.max(0, chosen) });
+    const first = { section, query: '', matches, active: Math.max(0, chosen), whole: matches.length <= inSight };
+    view.setPicker(open ? undefined : first);
   };
   const leave = (event: FocusEvent) => {
     if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) view.setPicker(undefined);
@@ -282,6 +329,10 @@ export const pickerStyles = css`
     overscroll-behavior: contain;
     scroll-padding-block: 34px 8px;
   }
+  .familybox {
+    content-visibility: auto;
+    contain-intrinsic-block-size: auto calc(31px * var(--options) + 30px);
+  }
   .family {
     padding: 10px 8px 3px 32px;
     color: var(--muted);
@@ -296,8 +347,6 @@ export const pickerStyles = css`
     border-radius: 7px;
     font-size: 14px;
     cursor: pointer;
-    content-visibility: auto;
-    contain-intrinsic-size: auto 31px;
   }
   .option.active {
     background: var(--sunken);

@@ -2,9 +2,10 @@
 // reason why it is kept, and the source that says so.
 
 import { css, html, nothing } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import type { ComponentName, Result, Row } from '../border.js';
 import { componentLabels, componentMeanings, componentNames } from '../components.js';
-import { bytes, exactBytes, formula, percent, plural, sentence, type Units } from '../format.js';
+import { bytes, exactBytes, formula, grouped, percent, plural, sentence, type Units } from '../format.js';
 import { icons } from './icons.js';
 import type { View } from './view.js';
 
@@ -22,8 +23,8 @@ function explanation(row: Row) {
     <div>
       <dt>Tensor</dt>
       <dd>
-        <code>${row.shape}</code> ${row.dtype}, ${row.elements.toLocaleString('en')} elements of ${size}${
-          row.copies > 1 ? html`, ${row.copies.toLocaleString('en')} of them` : nothing
+        <code>${row.shape}</code> ${row.dtype}, ${grouped(row.elements)} elements of ${size}${
+          row.copies > 1 ? html`, ${grouped(row.copies)} of them` : nothing
         }
       </dd>
     </div>
@@ -37,10 +38,10 @@ function tableRow(view: View, row: Row, id: string, total: number, units: Units)
   return html`<tr class="row ${open ? 'opened' : ''}">
       <th scope="row">
         <button type="button" class="opener" aria-expanded=${open} @click=${() => view.toggle(id)}>
-          ${icons.chevron()}<span>${breakable(row.name)}<span class="shapeline mono muted">${row.shape}${row.copies > 1 ? ` × ${row.copies.toLocaleString('en')}` : ''}</span></span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
+          ${icons.chevron()}<span>${breakable(row.name)}<span class="shapeline mono muted">${row.shape}${row.copies > 1 ? ` × ${grouped(row.copies)}` : ''}</span></span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
         </button>
       </th>
-      <td class="shape mono">${row.shape}${row.copies > 1 ? html` <span class="muted">× ${row.copies.toLocaleString('en')}</span>` : nothing}</td>
+      <td class="shape mono">${row.shape}${row.copies > 1 ? html` <span class="muted">× ${grouped(row.copies)}</span>` : nothing}</td>
       <td class="dtype mono">${row.dtype}</td>
       <td class="figure" title=${exactBytes(row.bytes)}>${bytes(row.bytes, units)}</td>
       <td class="figure share muted">${percent(row.bytes, total)}</td>
@@ -87,6 +88,10 @@ function component(view: View, result: Result, name: ComponentName, largest: boo
 
 export function rows(view: View, result: Result) {
   const { units } = view.calculator.state;
+  return guard([result, units, view.open], () => table(view, result, units));
+}
+
+function table(view: View, result: Result, units: Units) {
   const names = componentNames.filter(name => result.components[name] > 0);
   const largest = names.reduce(
     (high, name) => (result.components[name] > result.components[high] ? name : high),

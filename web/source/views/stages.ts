@@ -1,14 +1,19 @@
 // Pipeline stages side by side: every stage's own peak, the worst one marked.
 
 import { css, html, nothing } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import type { Result } from '../border.js';
-import { count, exactBytes, gigabytes, plural } from '../format.js';
+import { count, exactBytes, gigabytes, grouped, plural, type Units } from '../format.js';
 import { thinBar } from './bar.js';
 import type { View } from './view.js';
 
 export function stages(view: View, result: Result) {
   if (result.stages.length < 2) return nothing;
   const { units } = view.calculator.state;
+  return guard([result, units], () => panel(result, units));
+}
+
+function panel(result: Result, units: Units) {
   const scale = Math.max(...result.stages.map(stage => stage.allocated), 1);
   return html`<section class="panel" id="stages" aria-label="Pipeline stages">
     <h3>Pipeline stages</h3>
@@ -30,7 +35,7 @@ export function stages(view: View, result: Result) {
           </div>
           <span class="figure" title=${exactBytes(stage.allocated)}>${gigabytes(stage.allocated, units)}</span>
           <span class="stagefacts muted"
-            >${plural(stage.layers, 'layer')}, ${stage.micro_batches_in_flight.toLocaleString('en')} in flight</span
+            >${plural(stage.layers, 'layer')}, ${grouped(stage.micro_batches_in_flight)} in flight</span
           >
         </li>`,
       )}

@@ -4,6 +4,7 @@
 // pointer, touch and keyboard alike, and tells a screen reader what stands there.
 
 import { css, html, nothing, svg } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import { live } from 'lit/directives/live.js';
 import type { ComponentName, PhaseName, Result, TimelinePoint } from '../border.js';
 import { componentLabels, componentNames, phaseLabels, phaseShort } from '../components.js';
@@ -125,6 +126,10 @@ function readout(point: TimelinePoint, units: Units, atPeak: boolean) {
 export function timeline(view: View, result: Result) {
   if (result.timeline.length === 0) return nothing;
   const { units } = view.calculator.state;
+  return guard([result, units, view.cursor], () => panel(view, result, units));
+}
+
+function panel(view: View, result: Result, units: Units) {
   const drawing = drawingOf(result);
   const { points, bands, x, peak } = drawing;
   const highest = points[peak]!.allocated;
@@ -150,7 +155,7 @@ export function timeline(view: View, result: Result) {
     </div>
     <div class="chart">
       <svg viewBox="0 0 1000 100" preserveAspectRatio="none" aria-hidden="true">
-        ${areas(drawing, top)}
+        ${guard([drawing, top], () => areas(drawing, top))}
         ${bounds.slice(1).map(place => svg`<line class="bound" x1=${place} x2=${place} y1="0" y2="100" />`)}
       </svg>
       ${

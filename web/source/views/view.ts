@@ -10,6 +10,8 @@ export interface PickerState {
   query: string;
   active: number;
   matches: Preset[];
+  /** Are all matches drawn, or those around the active one? */
+  whole: boolean;
 }
 
 export interface View {

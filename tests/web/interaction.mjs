@@ -1,0 +1,127 @@
+// Prints how long the page takes from an input to the paint that shows it: scripted edits of every kind, with the
+// processor slowed four times. Usage: node tests/web/interaction.mjs [--slow 4] [--rounds 4] [--profile FILE]
+import { writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { serve } from '../../site/server.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const { chromium } = createRequire(join(root, 'web/package.json'))('playwright-core');
+const { values } = parseArgs({
+  options: {
+    slow: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '4' },
+    profile: { type: 'string' },
+  },
+});
+
+const { server } = await serve({ folder: process.env.TRAINMEM_SITE ?? join(root, 'build/site') });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+});
+const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+await page.addInitScript(() => {
+  globalThis.entries = [];
+  new PerformanceObserver(list => {
+    for (const { name, duration, interactionId, processingStart, processingEnd, startTime } of list.getEntries())
+      if (interactionId) entries.push({ name, duration, wait: processingStart - startTime, work: processingEnd - processingStart });
+  }).observe({ type: 'event', durationThreshold: 16, buffered: true });
+});
+await page.goto(`http://127.0.0.1:${server.address().port}/`);
+await page.locator('trainmem-calculator .answer:not([inert]) .total').waitFor();
+await page.waitForTimeout(3000);
+
+const session = await page.context().newCDPSession(page);
+await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+await session.send('Emulation.setCPUThrottlingRate', { rate: Number(values.slow) });
+if (values.profile) {
+  await session.send('Profiler.enable');
+  await session.send('Profiler.start');
+}
+
+const clock = async () => {
+  const { metrics } = await session.send('Performance.getMetrics');
+  const of = name => metrics.find(metric => metric.name === name).value * 1000;
+  return { script: of('ScriptDuration'), style: of('RecalcStyleDuration'), layout: of('LayoutDuration'), task: of('TaskDuration') };
+};
+
+const field = label => page.getByLabel(label, { exact: true }).first();
+const press = key => page.keyboard.press(key);
+const kinds = {
+  async 'a digit typed'(round) {
+    await field('Micro-batch size').focus();
+    await press('End');
+    await press('Backspace');
+    await press(String(1 + (round % 4)));
+  },
+  async 'an arrow key in a field'(round) {
+    await field('Sequence length').focus();
+    await press(round % 2 ? 'ArrowDown' : 'ArrowUp');
+  },
+  async 'a slider'(round) {
+    await page.locator('input[type=range]').first().focus();
+    await press(round % 2 ? 'ArrowLeft' : 'ArrowRight');
+  },
+  async 'a switch'() {
+    await page.locator('#knobs input[type=checkbox]').first().focus();
+    await press('Space');
+  },
+  async 'a row opened'(round) {
+    await page.locator('tr.row button').nth(round % 4).click();
+  },
+  async 'a panel opened'(round) {
+    await page.locator(`#${['ladder', 'textbook', 'speed'][round % 3]} .unfold`).click();
+  },
+  async 'units'(round) {
+    await page.locator(`input[name=units][value=${round % 2 ? 'GiB' : 'GB'}]`).click();
+  },
+  async 'a list opened'(round) {
+    await page.locator(`#picker-${['model', 'gpu', 'recipe'][round % 3]}`).click();
+  },
+  async 'a letter of a search'() {
+    await page.keyboard.type('ll');
+  },
+  async 'an arrow key in a list'() {
+    await press('ArrowDown');
+    await press('ArrowDown');
+  },
+  async 'a preset chosen'() {
+    await press('Enter');
+  },
+  async undo() {
+    await page.locator('body').click({ position: { x: 4, y: 400 } });
+    await press('Control+z');
+  },
+};
+
+const seen = new Map(Object.keys(kinds).map(kind => [kind, []]));
+const spent = new Map(Object.keys(kinds).map(kind => [kind, []]));
+for (let round = 0; round < Number(values.rounds); round++) {
+  for (const [kind, act] of Object.entries(kinds)) {
+    const before = await clock();
+    await page.evaluate(() => void (entries.length = 0));
+    await act(round);
+    await page.waitForTimeout(600);
+    seen.get(kind).push(...(await page.evaluate(() => entries.splice(0))));
+    const after = await clock();
+    spent.get(kind).push(Object.fromEntries(Object.entries(after).map(([name, time]) => [name, time - before[name]])));
+  }
+}
+if (values.profile) await writeFile(values.profile, JSON.stringify((await session.send('Profiler.stop')).profile));
+
+const worst = (list, of) => Math.round(Math.max(0, ...list.map(of)));
+const mean = (list, of) => (list.reduce((sum, one) => sum + of(one), 0) / list.length).toFixed(0);
+console.log(`milliseconds, processor ${values.slow} times slower; task, script, style and layout: mean of the whole action`);
+console.log('input to paint, worst | waiting | handlers | task script style layout |');
+for (const [kind, list] of seen) {
+  const cost = spent.get(kind);
+  const costs = ['task', 'script', 'style', 'layout'].map(name => mean(cost, one => one[name]).padStart(6)).join('');
+  console.log(
+    `${String(worst(list, one => one.duration)).padStart(8)} ${String(worst(list, one => one.wait)).padStart(6)} ${String(worst(list, one => one.work)).padStart(6)} |${costs} | ${kind}`,
+  );
+}
+await browser.close();
+server.close();
