@@ -288,6 +288,7 @@ export class TrainmemCalculator extends LitElement implements View {
   private readonly sharing = new Sharing(this, () => this.shareAddress());
 
   copyLink = async (): Promise<void> => {
+    await this.updateComplete;
     await copyText(this.shareAddress());
     this.copied = true;
     this.requestUpdate();

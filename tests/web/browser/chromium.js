@@ -115,21 +115,6 @@ const text = selector => async page => {
 export const total = text('.total');
 export const headline = text('.headline');
 
-/** Lays out what lies below the window too, so that its sizes are those that a reader meets. */
-export const layOutAll = page =>
-  page.evaluate(() => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync('.panel { content-visibility: visible !important }');
-    const visit = root => {
-      for (const { shadowRoot } of root.querySelectorAll('*')) {
-        if (!shadowRoot) continue;
-        shadowRoot.adoptedStyleSheets.push(sheet);
-        visit(shadowRoot);
-      }
-    };
-    visit(document);
-  });
-
 /** Opens a panel that one line stands for. */
 export async function unfold(page, id) {
   const heading = page.locator(`#${id} .unfold`);

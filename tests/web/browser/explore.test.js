@@ -1,17 +1,6 @@
 // Advice, sweeps, the GPUs it fits on, plans, comparison, undo: each as a reader uses it, and each without findings.
 import assert from 'node:assert/strict';
-import {
-  AxeBuilder,
-  fragment,
-  layOutAll,
-  openCalculator,
-  origin,
-  pageTest,
-  pick,
-  settled,
-  total,
-  unfold,
-} from './chromium.js';
+import { AxeBuilder, fragment, openCalculator, origin, pageTest, pick, settled, total, unfold } from './chromium.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const slow = { timeout: 60_000 };
@@ -199,7 +188,6 @@ for (const [look, options] of Object.entries(looks)) {
     await page.locator('#plan p[role=status]').last().waitFor(slow);
     await page.locator('#compare').waitFor();
     await advised(page);
-    await layOutAll(page);
     const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze();
     assert.deepEqual(
       violations.map(({ id, nodes }) => `${id}: ${nodes.map(node => node.target.flat().join(' ')).join('; ')}`),

@@ -1,12 +1,11 @@
 // Accessibility in every state, widths, requests, and nothing that moves. Sizes: wasm_bindings/check_size.mjs.
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { AxeBuilder, layOutAll, openCalculator, origin, pageTest, unfold } from './chromium.js';
+import { AxeBuilder, openCalculator, origin, pageTest, unfold } from './chromium.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 async function accessible(page) {
-  await layOutAll(page);
   const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze();
   const found = violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map(node => node.target.flat().join(' ')).join('; ')}`,

@@ -1,6 +1,6 @@
 // The panel about speed: fetched when it is opened, a pasted measurement, wrong ones, accessibility.
 import assert from 'node:assert/strict';
-import { AxeBuilder, fragment, layOutAll, openCalculator, pageTest, settled, unfold } from './chromium.js';
+import { AxeBuilder, fragment, openCalculator, pageTest, settled, unfold } from './chromium.js';
 
 const block = JSON.stringify({
   bandwidth_gb_per_s: 3012.4,
@@ -83,7 +83,6 @@ for (const [name, options] of [
   pageTest(`the panel is accessible and fits: ${name}`, options, async page => {
     await openPanel(page);
     for (const summary of await page.locator('#speed details summary').all()) await summary.click();
-    await layOutAll(page);
     const { violations } = await new AxeBuilder({ page }).include('trainmem-calculator').analyze();
     assert.deepEqual(
       violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`),

@@ -104,14 +104,6 @@ export const base = css`
     border: 1px solid var(--hairline);
     border-radius: var(--radius);
   }
-  /* Below the window nothing is laid out or painted until it comes near. Firefox would leave it out of its pictures of
-     whole pages too. */
-  @supports not (-moz-appearance: none) {
-    .column > .panel:not(.folded) {
-      content-visibility: auto;
-      contain-intrinsic-block-size: auto 420px;
-    }
-  }
   .panel > h3 {
     font-size: 15px;
     font-weight: 650;
@@ -213,9 +205,6 @@ export const base = css`
     .panel {
       break-inside: avoid;
       margin-block-end: 12px;
-    }
-    .column > .panel:not(.folded) {
-      content-visibility: visible;
     }
   }
 `;

@@ -11,7 +11,7 @@ export interface Folds {
 
 export function fold(folds: Folds, id: string, title: string, gist: string, body: () => unknown, busy = false) {
   const open = folds.open.has(id);
-  return html`<section class="panel fold ${open ? '' : 'folded'}" id=${id} aria-label=${title} aria-busy=${busy}>
+  return html`<section class="panel fold" id=${id} aria-label=${title} aria-busy=${busy}>
     <h3>
       <button type="button" class="unfold" aria-expanded=${open} @click=${() => folds.toggle(id)}>
         <span>${title}</span>${open || !gist ? nothing : html`<span class="gist muted">${gist}</span>`}${icons.chevron()}
