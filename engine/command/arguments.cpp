@@ -48,12 +48,12 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
       out.help = true;
     } else if (word == "--version") {
       out.version = true;
-    } else if (word == "--format") {
+    } else if (word == "--format" || word == "--against") {
       if (i + 1 == words.size()) {
-        problem("--format needs a value.");
+        problem(word + " needs a value.");
         break;
       }
-      out.format = words[++i];
+      (word == "--format" ? out.format : out.against) = words[++i];
     } else if (word == "--model" || word == "--gpu" || word == "--recipe" || word == "--set") {
       if (i + 1 == words.size()) {
         problem(word + " needs a value.");
@@ -83,6 +83,9 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
     problem("There is no command " + in_quotes(out.command) + ".");
   }
   if (out.command == "plan" && out.num_gpus == 0 && out.issues.empty()) problem("plan needs --num-gpus.");
+  if (!out.against.empty() && out.command != "estimate" && out.command != "link") {
+    problem("--against goes with estimate and link.");
+  }
   if (out.words.size() > 1) problem("There is more than one file or link.");
   return out;
 }

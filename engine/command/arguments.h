@@ -19,6 +19,7 @@ struct Arguments {
   bool version = false;
   std::vector<std::pair<std::string, std::string>> parts;  ///< of --model, --gpu, --recipe, --set: link keys and values
   std::string format;                                      ///< of --format
+  std::string against;                                     ///< of --against: a file or link
   Issues issues;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/border/comparison.h"
 #include "engine/border/link.h"
 #include "engine/command/text.h"
 
@@ -39,6 +40,17 @@ Input read_configuration(const Arguments& arguments) {
     link = without(link, key) + "&" + percent_encode(key) + "=" + percent_encode(value);
   }
   return {link + "&end", {}};
+}
+
+Input read_against(const Arguments& arguments, const Input& input) {
+  if (!arguments.against.empty()) {
+    Arguments other;
+    other.words = {arguments.against};
+    return read_configuration(other);
+  }
+  if (is_json(input.text) || !is_comparison(input.text)) return {};
+  const ReadConfig a = parse_comparison(input.text).a;
+  return {a.issues.empty() ? format_link(a.config) : "", a.issues};
 }
 
 std::string import_table(const Import& import) {

@@ -13,6 +13,9 @@ namespace trainmem {
 /// it.
 Input read_configuration(const Arguments& arguments);
 
+/// The configuration that the one in `input` is compared with: that of --against, or A of a link of two. No text: none.
+Input read_against(const Arguments& arguments, const Input& input);
+
 /// What of a text was applied and what was not, line by line, and the link.
 std::string import_table(const Import& import);
 

@@ -5,11 +5,13 @@
 
 #include "engine/border/answer.h"
 #include "engine/border/border.h"
+#include "engine/border/comparison.h"
 #include "engine/border/json_io.h"
 #include "engine/border/link.h"
 #include "engine/command/advice_table.h"
 #include "engine/command/arguments.h"
 #include "engine/command/bring.h"
+#include "engine/command/comparison_table.h"
 #include "engine/command/files.h"
 #include "engine/command/table.h"
 #include "engine/launch/export.h"
@@ -26,8 +28,10 @@ constexpr const char* help =
     "  trainmem estimate ... --advice                 and what each change alone would save\n"
     "  trainmem plan [FILE|LINK|-] --num-gpus N [--json]\n"
     "                                                 layouts of N GPUs that fit, best first\n"
+    "  trainmem estimate ... --against FILE|LINK      and what differs from another configuration\n"
     "  trainmem link [FILE|LINK|-] [--json]           the link of a configuration; --json: the configuration of a "
     "link\n"
+    "  trainmem link ... --against FILE|LINK          one link of both, as the page's Compare writes it\n"
     "  trainmem import [FILE|-] [--json]              what a file of another program says, and its link\n"
     "  trainmem export [FILE|LINK|-] --format NAME    launch settings: megatron, torchtitan, deepspeed, accelerate\n"
     "  trainmem presets [models|gpus|recipes] [--json]\n"
@@ -48,11 +52,18 @@ int report(const Issues& issues) {
   return 2;
 }
 
+ReadConfig read(const std::string& text) {
+  if (is_json(text)) return read_config(text);
+  return is_comparison(text) ? parse_comparison(text).b : parse_link(text);
+}
+
 int run_estimate(const Arguments& arguments) {
   const Input input = read_configuration(arguments);
-  if (!input.issues.empty()) {
-    if (arguments.json) print(write_refusal(input.issues) + "\n");
-    return report(input.issues);
+  const Input other = read_against(arguments, input);
+  for (const Issues& issues : {input.issues, other.issues}) {
+    if (issues.empty()) continue;
+    if (arguments.json) print(write_refusal(issues) + "\n");
+    return report(issues);
   }
   const Answer answer = answer_request(input.text);
   if (arguments.json) print((arguments.advice ? advice(input.text) : write_answer(answer)) + "\n");
@@ -60,6 +71,11 @@ int run_estimate(const Arguments& arguments) {
   const Verdict& verdict = answer.result.verdict;
   if (!arguments.json) {
     print(result_table(answer.config, answer.result));
+    if (!other.text.empty()) {
+      const Answer before = answer_request(other.text);
+      if (!before.issues.empty()) return report(before.issues);
+      print("\n" + comparison_table(before, answer));
+    }
     print("\n" + diagnosis_lines(diagnose(answer.config, answer.result)));
     const bool needed = verdict.fit == Fit::does_not_fit || verdict.fit == Fit::tight;
     if (arguments.advice || needed) print("\n" + advice_table(advise(answer.config, answer.result), verdict));
@@ -83,9 +99,19 @@ int run_plan(const Arguments& arguments) {
 int run_link(const Arguments& arguments) {
   const Input input = read_configuration(arguments);
   if (!input.issues.empty()) return report(input.issues);
-  const ReadConfig read = is_json(input.text) ? read_config(input.text) : parse_link(input.text);
-  if (!read.issues.empty()) return report(read.issues);
-  print((arguments.json ? write_config_differences(read.config) : format_link(read.config)) + "\n");
+  const ReadConfig found = read(input.text);
+  if (!found.issues.empty()) return report(found.issues);
+  const Input other = read_against(arguments, input);
+  if (!other.issues.empty()) return report(other.issues);
+  if (other.text.empty()) {
+    print((arguments.json ? write_config_differences(found.config) : format_link(found.config)) + "\n");
+    return 0;
+  }
+  const ReadConfig against = read(other.text);
+  if (!against.issues.empty()) return report(against.issues);
+  const std::string both = "{\"against\":" + write_config_differences(against.config) +
+                           ",\"config\":" + write_config_differences(found.config) + "}";
+  print((arguments.json ? both : format_comparison(against.config, found.config)) + "\n");
   return 0;
 }
 
@@ -107,9 +133,9 @@ int run_export(const Arguments& arguments) {
   }
   const Input input = read_configuration(arguments);
   if (!input.issues.empty()) return report(input.issues);
-  const ReadConfig read = is_json(input.text) ? read_config(input.text) : parse_link(input.text);
-  if (!read.issues.empty()) return report(read.issues);
-  const Export found = export_settings(*format, read.config);
+  const ReadConfig configuration = read(input.text);
+  if (!configuration.issues.empty()) return report(configuration.issues);
+  const Export found = export_settings(*format, configuration.config);
   print(found.text);
   for (const std::string& path : found.not_said) {
     std::fputs(("Not said by this format: " + path + "\n").c_str(), stderr);

@@ -8,6 +8,7 @@
 #include "engine/border/link.h"
 #include "engine/command/arguments.h"
 #include "engine/command/bring.h"
+#include "engine/command/comparison_table.h"
 #include "engine/command/files.h"
 #include "engine/command/table.h"
 #include "engine/command/text.h"
@@ -108,4 +109,34 @@ TEST_CASE("command: --model and --set complete a file of another program, and no
   const std::string settings = R"({"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}})";
   CHECK(read({"estimate", settings, "--model", "gpt2", "--set", "mbs=2", "--set", "dp=8"}).text ==
         "v=1&fw=deepspeed&precision=fp32&clip=0&dp_kind=zero2&model=gpt2&mbs=2&dp=8&end");
+}
+
+TEST_CASE("command: two configurations come from --against or from a link of both") {
+  const std::string both = "v=1&a.model=llama2-7b&a.gpu=h100-sxm&b.seq=8192&end";
+  const std::string a = "v=1&model=llama2-7b&gpu=h100-sxm&end";
+  const std::string b = "v=1&model=llama2-7b&gpu=h100-sxm&seq=8192&end";
+  const Arguments of_link = parse_arguments({"estimate", both});
+  CHECK(read_against(of_link, read_configuration(of_link)).text == a);
+  const Arguments of_option = parse_arguments({"link", b, "--against", a});
+  CHECK(read_against(of_option, read_configuration(of_option)).text == a);
+  const Arguments alone = parse_arguments({"estimate", b});
+  CHECK(read_against(alone, read_configuration(alone)).text.empty());
+  const Arguments broken = parse_arguments({"estimate", "v=1&a.model=llama2-7b&a.colour=red&b.seq=8192&end"});
+  CHECK(read_against(broken, read_configuration(broken)).issues[0].code == "unknown_key");
+  CHECK(parse_arguments({"plan", a, "--num-gpus", "8", "--against", b}).issues.size() == 1);
+  CHECK(parse_arguments({"link", a, "--against"}).issues.size() == 1);
+}
+
+TEST_CASE("command: the table of two configurations has both totals and their difference") {
+  const Answer a = answer_request("model=llama2-7b&gpu=h100-sxm");
+  const Answer b = answer_request("model=llama2-7b&gpu=h100-sxm&seq=8192");
+  const std::string table = comparison_table(a, b);
+  CHECK(widest_line(table) <= 100);
+  CHECK(table.find("Compared with A: v=1&model=llama2-7b&gpu=h100-sxm&end\n") == 0);
+  const std::string allocated = "allocated" + std::string(15, ' ') + right(gibibytes(a.result.allocated), 14) +
+                                right(gibibytes(b.result.allocated), 14) +
+                                right("+" + gibibytes(b.result.allocated - a.result.allocated), 14);
+  CHECK(table.find(allocated) != std::string::npos);
+  CHECK(comparison_table(b, a).find("-" + gibibytes(b.result.allocated - a.result.allocated)) != std::string::npos);
+  CHECK(comparison_table(a, a).find("same") != std::string::npos);
 }
