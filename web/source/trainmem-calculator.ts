@@ -17,7 +17,7 @@ import { isFirstVisit, recordedIn } from './recorded.js';
 import { keepForOffline, Sharing } from './share/later.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
 import { calculatorStyles } from './styles/calculator.js';
-import { isDark, restorePageTheme, setPageTheme } from './theme.js';
+import { PageTheme } from './theme.js';
 import { Address, joinLink, splitLink } from './url.js';
 import { Announcer } from './views/announcer.js';
 import { ClosedPanels } from './views/closed.js';
@@ -35,7 +35,6 @@ import type { PickerState, View } from './views/view.js';
 /** Milliseconds after which a first visit has the engine, and is kept for offline use, without a sign of the reader. */
 const patience = 4000;
 const afterPaint = (work: () => void) => void requestAnimationFrame(() => setTimeout(work));
-const darkScheme = matchMedia('(prefers-color-scheme: dark)');
 
 export class TrainmemCalculator extends LitElement implements View {
   static override properties = {
@@ -68,11 +67,11 @@ export class TrainmemCalculator extends LitElement implements View {
   private opened: ReadonlySet<string> = new Set(['advice', 'sweeps']);
   private address: Address | undefined;
   private away = false;
-  private dark = false;
   private nearness: IntersectionObserver | undefined;
   private watcher: IntersectionObserver | undefined;
   private watched: Element | null = null;
   private readonly closed = new ClosedPanels(this);
+  private readonly theming = new PageTheme(this);
   private readonly announcer = new Announcer(this);
   private started = false;
   private callOff: (() => void) | undefined;
@@ -111,12 +110,7 @@ export class TrainmemCalculator extends LitElement implements View {
   override connectedCallback(): void {
     super.connectedCallback();
     this.painted ||= !this.page;
-    if (this.page) {
-      this.address = new Address(fragment => this.openLink(fragment));
-      restorePageTheme();
-      this.readScheme();
-      darkScheme.addEventListener('change', this.readScheme);
-    }
+    if (this.page) this.address = new Address(fragment => this.openLink(fragment));
     // Far below the fold an embed waits until it is near.
     if (this.started || this.page || typeof IntersectionObserver === 'undefined') this.load();
     else {
@@ -137,7 +131,6 @@ export class TrainmemCalculator extends LitElement implements View {
     this.address?.close();
     this.address = undefined;
     this.callOff?.();
-    darkScheme.removeEventListener('change', this.readScheme);
     this.nearness?.disconnect();
     this.watcher?.disconnect();
     this.watched = null;
@@ -302,17 +295,6 @@ export class TrainmemCalculator extends LitElement implements View {
     goTo(this, target);
   }
 
-  private switchTheme = (): void => {
-    setPageTheme(this.dark ? 'light' : 'dark');
-    this.readScheme();
-  };
-
-  /** Asking the browser while drawing would make it compute styles twice. */
-  private readScheme = (): void => {
-    this.dark = isDark(this);
-    this.requestUpdate();
-  };
-
   /** Resolves when the answer to the last edit is on the screen. */
   protected override async getUpdateComplete(): Promise<boolean> {
     while (this.calculator.busy || (this.calculator.state.good && !this.painted))
@@ -384,8 +366,8 @@ export class TrainmemCalculator extends LitElement implements View {
     const { good } = this.calculator.state;
     const options = {
       home: this.home,
-      dark: this.dark,
-      switchTheme: this.page ? this.switchTheme : undefined,
+      dark: this.theming.dark,
+      switchTheme: this.page ? this.theming.switch : undefined,
       bring: this.readonly || this.view !== 'full' ? undefined : () => this.sharing.bring(),
       take: this.view === 'bar' || !good ? undefined : () => this.sharing.take(),
     };

@@ -6,7 +6,7 @@ import { foldStyles } from '../views/fold.js';
 import { headlineStyles } from '../views/headline.js';
 import { noticeStyles } from '../views/notices.js';
 import { fieldStyles } from '../views/number_field.js';
-import { pickerStyles } from '../views/pickers.js';
+import { pickerStyles } from '../views/picker_styles.js';
 import { rowStyles } from '../views/rows.js';
 import { sliderStyles } from '../views/slider.js';
 import { stageStyles } from '../views/stages.js';
