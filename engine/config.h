@@ -154,6 +154,7 @@ enum class ExpertDispatcher { all_to_all, all_gather };
 enum class AttentionKernel { eager, sdpa, sdpa_math, flash };
 enum class Loss { full, legacy, compiled, fused, chunked, fused_linear, vocabulary_parallel };
 enum class TrainingLoop { plain, trainer };
+enum class TransformersRelease { current, before_4_46 };
 enum class Quantization { none, nf4, nf4_double, int8 };
 
 struct Lora {
@@ -228,6 +229,7 @@ struct Recipe {
   bool compile_blocks = false;
   bool compile_loss = false;
   TrainingLoop training_loop = TrainingLoop::plain;
+  TransformersRelease transformers_release = TransformersRelease::current;
 
   Lora lora;
   Quantization quantization = Quantization::none;

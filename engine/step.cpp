@@ -52,7 +52,7 @@ class Training {
     const DType by_default = zero_ ? formats_.weights : DType::float32;
     const DType adapters = recipe.lora.adapter_dtype == DType::automatic ? by_default : recipe.lora.adapter_dtype;
     run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout, adapters, recipe.quantization};
-    run_.legacy_models = recipe.loss == Loss::legacy;
+    run_.legacy_models = recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
     run_.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope};
     run_.compiles_blocks = recipe.compile_blocks;
     run_.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel, recipe.loss == Loss::vocabulary_parallel};

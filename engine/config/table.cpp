@@ -293,7 +293,8 @@ constexpr Field fields[] = {
      "Attention kernel: eager keeps the scores; sdpa is PyTorch's fused choice, sdpa_math its plain one; flash is the "
      "flash-attn package."},
     {"/recipe/loss", "loss", [](Config& c) -> Member { return c.recipe.loss; }, 0, 0, "", "Kernels",
-     "How logits and cross-entropy are computed: from full fp32 logits, or in a way that keeps less."},
+     "How logits and cross-entropy are computed: from full fp32 logits, or in a way that keeps less. legacy: as before "
+     "transformers 4.46, the 16-bit logits held beside their fp32 copies."},
     {"/recipe/fused_norm", "fused_norm", [](Config& c) -> Member { return c.recipe.fused_norm; }, 0, 1, "", "Kernels",
      "Norms are one kernel."},
     {"/recipe/fused_mlp", "fused_mlp", [](Config& c) -> Member { return c.recipe.fused_mlp; }, 0, 1, "", "Kernels",
@@ -317,6 +318,11 @@ constexpr Field fields[] = {
      "Kernels", "The loss runs through torch.compile."},
     {"/recipe/training_loop", "loop", [](Config& c) -> Member { return c.recipe.training_loop; }, 0, 0, "", "Kernels",
      "Who holds the step's variables: a plain loop, or the Trainer class of transformers."},
+    {"/recipe/transformers_release", "release", [](Config& c) -> Member { return c.recipe.transformers_release; }, 0, 0,
+     "", "Kernels",
+     "Whose classes run: of today, or of transformers before 4.46, which upcast all logits in the model's forward, "
+     "copy "
+     "them without the last position, and repeat Mistral's key and value heads for flash attention."},
 
     // Recipe: adapters and quantisation.
     {"/recipe/lora/rank", "lora", [](Config& c) -> Member { return c.recipe.lora.rank; }, 0, 65536, "elements",

@@ -35,6 +35,7 @@ Words words(ExpertDispatcher);
 Words words(AttentionKernel);
 Words words(Loss);
 Words words(TrainingLoop);
+Words words(TransformersRelease);
 Words words(Quantization);
 Words words(DType);  ///< those that a tensor of a training step can be set to
 

@@ -63,6 +63,14 @@ constexpr Missing<Recipe> all_missing[] = {
      [](const Recipe& r) {
        return r.loss == Loss::fused_linear && r.data_parallel == DataParallel::zero3 && uses_zero(r);
      }},
+    {"/recipe/transformers_release",
+     "An older release of transformers under another framework's forward, or with tensor or pipeline parallelism is",
+     "Set it to current.",
+     [](const Recipe& r) {
+       const bool others = r.framework == Framework::torchtitan || r.framework == Framework::torchtune;
+       return r.transformers_release != TransformersRelease::current &&
+              (others || r.tensor_parallel > 1 || r.pipeline_parallel > 1);
+     }},
     {"/recipe/fused_norm", "A fused norm with tensor parallelism of DTensors is", "Set it to false.",
      [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan && r.tensor_parallel > 1; }},
     {"/recipe/fused_mlp", "A fused MLP under torchtitan or tensor parallelism of DTensors is", "Set it to false.",

@@ -13,15 +13,17 @@ namespace {
 constexpr Rule labels_rule{"labels", "shifted labels: the backward of the loss needs them",
                            "transformers loss/loss_utils.py: ForCausalLMLoss"};
 
-/// Models before transformers 4.46: an fp32 copy of the logits and a contiguous copy without the last position, both
-/// alive until the forward returns. models/llama/modeling_llama.py of that time.
-Tensor legacy_loss(Tensor logits, const Tensor& labels, Tensor& fp32_logits) {
-  fp32_logits = to(std::move(logits), DType::float32, "fp32 logits");
+/// Models before transformers 4.46: their output is an fp32 copy of the logits, their loss that of a contiguous copy
+/// without the last position. models/llama/modeling_llama.py of that time: LlamaForCausalLM.forward.
+Tensor legacy_loss(Tensor& logits, const Tensor& labels, bool fused) {
+  logits = to(std::move(logits), DType::float32, "fp32 logits");
   const Size batch = labels.size(0);
   const Size shorter = labels.size(1) - Size(1);
-  const Tensor shifted = contiguous(slice(fp32_logits, 1, 0, shorter), "shifted logits");
+  Tensor shifted = contiguous(slice(logits, 1, 0, shorter), "shifted logits");
   const Tensor targets = allocate({batch, shorter}, DType::int64, {&labels_rule});
-  return cross_entropy(view(shifted, {batch * shorter, shifted.size(-1)}), targets);
+  const Shape rows{batch * shorter, shifted.size(-1)};
+  shifted = view(std::move(shifted), rows);
+  return fused ? fused_cross_entropy(shifted) : cross_entropy(shifted, targets);
 }
 
 /// The loss compiled: the cast, the softmax and the choice of the label are one kernel. torchtune's model casts before
@@ -290,13 +292,21 @@ Tensor CausalModel::chunked_loss() {
   return total;
 }
 
-Tensor CausalModel::loss(const Tensor& logits, const Tensor& labels) {
+Tensor CausalModel::loss(Tensor& logits, const Tensor& labels) {
   const Place place("loss", Component::logits_and_loss);
-  Tensor fp32_logits;
+  const bool legacy = recipe_.transformers_release == TransformersRelease::before_4_46;
   Tensor result;
   switch (recipe_.loss) {
-    case Loss::legacy: result = legacy_loss(logits, labels, fp32_logits); break;
+    case Loss::legacy: {  // the caller holds the 16-bit logits beside
+      Tensor output = logits;
+      result = legacy_loss(output, labels, false);
+      break;
+    }
     case Loss::fused: {
+      if (legacy) {
+        result = legacy_loss(logits, labels, true);
+        break;
+      }
       Tensor upcast = to(logits, DType::float32, "fp32 logits");
       const Shape rows{upcast.elements() / upcast.size(-1), upcast.size(-1)};
       result = fused_cross_entropy(view(std::move(upcast), rows));
@@ -311,8 +321,10 @@ Tensor CausalModel::loss(const Tensor& logits, const Tensor& labels) {
     case Loss::chunked: result = chunked_loss(); break;
     case Loss::compiled: result = compiled_loss(logits, labels, recipe_.framework); break;
     default:
-      result =
-          recipe_.compile_loss ? compiled_loss(logits, labels, recipe_.framework) : architecture_->loss(logits, labels);
+      if (recipe_.compile_loss)
+        result = compiled_loss(logits, labels, recipe_.framework);
+      else
+        result = legacy ? legacy_loss(logits, labels, false) : architecture_->loss(logits, labels);
   }
   hidden_.reset();
   if (wrapper_ != nullptr) {

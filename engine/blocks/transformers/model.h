@@ -132,7 +132,7 @@ class CausalModel {
   /// Forward of a part of a pipeline: from ids or hidden states to hidden states or logits.
   Tensor forward_part(const Tensor& input);
   /// The loss of a forward; `logits` is what the caller holds.
-  Tensor loss(const Tensor& logits, const Tensor& labels);
+  Tensor loss(Tensor& logits, const Tensor& labels);
 
  private:
   Tensor hidden_states(const Tensor& ids);
