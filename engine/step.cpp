@@ -120,9 +120,8 @@ class Training {
     // torchtitan models/llama3/infra/parallelize.py, apply_fsdp: with a pipeline weights stay gathered.
     const bool stays = recipe.pipeline_parallel > 1 && recipe.reshard_after_forward == Reshard::automatic;
     const Sharding sharding{shards, group < Size(recipe.data_parallel_size), recipe.expert_parallel};
-    // Where experts are divided, the last layer is resharded like the others: torchtitan distributed/fsdp.py.
-    return std::make_unique<Fsdp>(sharding, formats, stays ? Reshard::never : recipe.reshard_after_forward,
-                                  recipe.framework == Framework::torchtitan && recipe.expert_parallel == 1);
+    const bool keeps_last = recipe.framework == Framework::torchtitan && torchtitan::keeps_last_block(config_.model);
+    return std::make_unique<Fsdp>(sharding, formats, stays ? Reshard::never : recipe.reshard_after_forward, keeps_last);
   }
 
   void micro_batches(transformers::CausalModel& model, std::int32_t step) {

@@ -25,6 +25,8 @@ constexpr Missing<Config> all_missing[] = {
      [](const Config& c) { return c.model.tie_word_embeddings; }},
     {"/model/qk_norm", "Tensor parallelism with norms over all heads is", one_gpu,
      [](const Config& c) { return c.model.qk_norm == QkNorm::full; }},
+    {"/model/qk_norm", "Tensor parallelism of torchtitan with normalised heads is", one_gpu,
+     [](const Config& c) { return c.model.qk_norm != QkNorm::none && c.recipe.framework == Framework::torchtitan; }},
     {"/model/sliding_window", "Tensor parallelism with sliding windows is", one_gpu,
      [](const Config& c) { return c.model.sliding_window > 0; }},
     {"/model/vocab_size", "A vocabulary that tensor_parallel does not divide is", one_gpu,

@@ -178,6 +178,19 @@ TEST_CASE("torchtitan's expert parallelism leaves every GPU as large a share of 
   }
 }
 
+// 30,532,122,624 parameters of Qwen3-30B-A3B, as KerasHub publishes them.
+TEST_CASE("torchtitan divides the experts of Qwen 3, too") {
+  for (const std::int64_t ranks : {1, 8}) {
+    Config config = preset("qwen3-30b-a3b", Framework::torchtitan);
+    config.recipe.data_parallel_size = 8;
+    config.recipe.expert_parallel = ranks;
+    const Bytes states = of(moments(config).after_forward, Component::optimizer_states);
+    CAPTURE(ranks);
+    CHECK(states >= 30532122624);
+    CHECK(states < 30532122624 + 4096);
+  }
+}
+
 // torchtitan models/common/token_dispatcher.py: what backward needs of dispatch and combine beside what one GPU keeps
 // is one index of each received token copy (int64). The ends of the local experts alone are kept (int32).
 TEST_CASE("torchtitan's all-to-all keeps one index of eight bytes for every token copy that a GPU receives") {

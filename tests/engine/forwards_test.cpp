@@ -11,6 +11,7 @@
 #include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"
+#include "tests/small_models.h"
 
 using namespace trainmem;
 
@@ -123,4 +124,26 @@ TEST_CASE("forwards: a step inside backward leaves no gradients, and folds too")
         CHECK(end[static_cast<std::size_t>(Component::optimizer_states)] == 2 * 2 * parameters);
     }
   }
+}
+
+// torchtitan models/common/attention.py, GQAttention: heads are normalised before they turn. Each of both norms keeps
+// what it normalises, in 16 bits, and 1/rms in fp32; the tables that turn are views of a buffer.
+TEST_CASE("torchtitan's Qwen 3 keeps query and key as they were before their norms, beside what Llama keeps") {
+  const auto kept = [](QkNorm norm) {
+    Config config;
+    config.model = small_llama(6);
+    config.model.model_type = norm == QkNorm::none ? "llama" : "qwen3";
+    config.model.qk_norm = norm;
+    config.model.num_key_value_heads = 4;
+    config.recipe.framework = Framework::torchtitan;
+    config.recipe.precision = Precision::bf16;
+    config.recipe.fused_norm = true;
+    config.recipe.sequence_length = 1024;
+    Bytes bytes = 0;
+    for (const FoldedPhase& phase : fold(run_training(config, {.steps = 1, .fold = true})))
+      if (phase.phase == Phase::forward) bytes = phase.end.components[static_cast<std::size_t>(Component::activations)];
+    return bytes;
+  };
+  const Bytes heads = 16 + 4;
+  CHECK(kept(QkNorm::per_head) - kept(QkNorm::none) == 6 * 1024 * heads * (2 * 64 + 4));
 }

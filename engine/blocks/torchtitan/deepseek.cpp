@@ -82,8 +82,7 @@ class DeepSeekBlock : public transformers::Block {
   Tensor forward(Tensor x, const BlockInputs& inputs) override {
     Tensor attended = attention_(norm("norm before attention", attention_norm_, x), inputs);
     x = x + std::move(attended);
-    const Tensor normed = norm("norm before MLP", mlp_norm_, x);
-    Tensor fed = experts_ ? (*experts_)(normed) : dense(normed);
+    Tensor fed = experts_or_mlp(norm("norm before MLP", mlp_norm_, x));
     return x + std::move(fed);
   }
 
@@ -92,6 +91,7 @@ class DeepSeekBlock : public transformers::Block {
     const Place place(name);
     return layer(x);
   }
+  Tensor experts_or_mlp(const Tensor& x) const { return experts_ ? (*experts_)(x) : dense(x); }
   Tensor dense(const Tensor& x) const {
     const Place place("mlp");
     return (*mlp_)(x);

@@ -38,7 +38,8 @@ Experts::Experts(const Model& m, DType dtype) : model_(m) {
   if (m.experts.n_shared_experts > 0) shared_.emplace(h, Size(shared_expert_width(m)), dtype);
 }
 
-/// TokenChoiceTopKRouter: the gate in fp32; DeepSeek-V3 scores by sigmoid and normalises, DeepSeek-V2 by softmax.
+/// TokenChoiceTopKRouter: the gate in fp32; DeepSeek-V3 scores by sigmoid, DeepSeek-V2 and Qwen 3 by softmax;
+/// DeepSeek-V3 and Qwen 3 normalise what is chosen (route_norm).
 Experts::Routing Experts::route(const Tensor& tokens) const {
   const Place place("router");
   const Tensor weight = to(router_, DType::float32, "router weight in fp32");
@@ -48,7 +49,7 @@ Experts::Routing Experts::route(const Tensor& tokens) const {
   routing.scores = sigmoids ? sigmoid(logits) : softmax(logits);
   routing.experts = top_k(detach(routing.scores), model_.experts.num_experts_per_tok).indices;
   Tensor weights = gather(routing.scores, routing.experts);
-  if (sigmoids) {
+  if (sigmoids || model_.model_type == "qwen3_moe") {
     const Tensor total = sum(weights, 1, true);
     weights = divide_in_place(std::move(weights), total);
   }

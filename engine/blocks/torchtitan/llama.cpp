@@ -1,9 +1,14 @@
 #include "engine/blocks/torchtitan/llama.h"
 
+#include <optional>
+
 #include "engine/blocks/torchtitan/complex_rope.h"
 #include "engine/blocks/torchtitan/deepseek.h"
+#include "engine/blocks/torchtitan/experts.h"
 #include "engine/blocks/transformers/decoder.h"
+#include "engine/blocks/transformers/rotary.h"
 #include "engine/parallel/context.h"
+#include "engine/parameters/parameters.h"
 #include "engine/tensor/float8.h"
 
 namespace trainmem::torchtitan {
@@ -23,9 +28,24 @@ Tensor repeat_heads(const Tensor& x, const Size& times) {
   return reshape(expand(unsqueeze(x, 3), {s[0], s[1], s[2], times, s[3]}), {s[0], s[1], s[2] * times, s[3]});
 }
 
+/// Qwen 3: heads are normalised and turned by the halves of their channels (models/common/rope.py: CosSinRoPE).
+bool turns_halves(const Model& m) { return m.qk_norm == QkNorm::per_head; }
+
+/// CosSinRoPE.apply_rotary_emb.
+void turn_halves(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const Tensor query = to(q, DType::float32);
+  const Tensor key = to(k, DType::float32);
+  const Tensor turned_query = transformers::rotate(query, cos, sin);
+  const Tensor turned_key = transformers::rotate(key, cos, sin);
+  Tensor cast = to(turned_query, q.dtype(), "query");
+  k = to(turned_key, k.dtype(), "key");
+  q = std::move(cast);
+}
+
 class TransformerBlock : public transformers::Block {
  public:
-  TransformerBlock(const Model& m, DType dtype, NormLayer::Form norm, bool float8) : model_(m), float8_(float8) {
+  TransformerBlock(const Model& m, DType dtype, NormLayer::Form norm, bool float8, std::int64_t layer)
+      : model_(m), float8_(float8) {
     const Size h = m.hidden_size;
     const Size d = m.head_dim;
     const Size a = m.num_attention_heads;
@@ -34,9 +54,17 @@ class TransformerBlock : public transformers::Block {
     key_ = Linear(h, k * d, false, dtype, "key");
     value_ = Linear(h, k * d, false, dtype, "value");
     output_ = Linear(a * d, h, false, dtype, "attention projection");
-    gate_ = Linear(h, m.intermediate_size, false, dtype, "gate");
-    down_ = Linear(m.intermediate_size, h, false, dtype, "down");
-    up_ = Linear(h, m.intermediate_size, false, dtype, "up");
+    if (turns_halves(m)) {
+      query_norm_ = NormLayer(norm, {d}, true, false, dtype);
+      key_norm_ = NormLayer(norm, {d}, true, false, dtype);
+    }
+    if (layer_kind(m, layer).experts) {
+      experts_.emplace(m, dtype);
+    } else {
+      gate_ = Linear(h, m.intermediate_size, false, dtype, "gate");
+      down_ = Linear(m.intermediate_size, h, false, dtype, "down");
+      up_ = Linear(h, m.intermediate_size, false, dtype, "up");
+    }
     attention_norm_ = NormLayer(norm, {h}, true, false, dtype);
     mlp_norm_ = NormLayer(norm, {h}, true, false, dtype);
   }
@@ -44,7 +72,7 @@ class TransformerBlock : public transformers::Block {
   Tensor forward(Tensor x, const BlockInputs& inputs) override {
     Tensor h = attention(norm("norm before attention", attention_norm_, x), inputs);
     h = add_to(x, std::move(h));
-    Tensor fed = feed_forward(norm("norm before MLP", mlp_norm_, h));
+    Tensor fed = experts_or_mlp(norm("norm before MLP", mlp_norm_, h));
     return add_to(h, std::move(fed));
   }
 
@@ -74,9 +102,17 @@ class TransformerBlock : public transformers::Block {
     q = view(q, {b, s, a, d});
     key = view(key, {b, s, k, d});
     value = view(value, {b, s, k, d});
-    Tensor turned = compiled() ? compiled_rotary(q) : turn(q, inputs.cos);
-    key = compiled() ? compiled_rotary(key) : turn(key, inputs.cos);
-    q = std::move(turned);
+    if (turns_halves(model_)) {
+      q = query_norm_(q);
+      key = key_norm_(key);
+    }
+    if (turns_halves(model_) && !compiled()) {
+      turn_halves(q, key, inputs.cos, inputs.sin);
+    } else {
+      Tensor turned = compiled() ? compiled_rotary(q) : turn(q, inputs.cos);
+      key = compiled() ? compiled_rotary(key) : turn(key, inputs.cos);
+      q = std::move(turned);
+    }
     const Tensor keys = repeat_heads(key, a / k);
     const Tensor values = repeat_heads(value, a / k);
     q = transpose(q, 1, 2);
@@ -89,6 +125,8 @@ class TransformerBlock : public transformers::Block {
     out = view(out, {b, s, a * d});
     return product(output_, out);
   }
+
+  Tensor experts_or_mlp(const Tensor& x) const { return experts_ ? (*experts_)(x) : feed_forward(x); }
 
   Tensor feed_forward(const Tensor& given) const {
     const Place place("mlp");
@@ -110,7 +148,8 @@ class TransformerBlock : public transformers::Block {
   const Model& model_;
   bool float8_;
   Linear query_, key_, value_, output_, gate_, down_, up_;
-  NormLayer attention_norm_, mlp_norm_;
+  NormLayer query_norm_, key_norm_, attention_norm_, mlp_norm_;
+  std::optional<Experts> experts_;
 };
 
 class Llama : public transformers::Architecture {
@@ -121,9 +160,10 @@ class Llama : public transformers::Architecture {
         norm_form_(fused_norm ? NormLayer::Form::fused : NormLayer::Form::torchtitan) {}
 
   void make_buffers() override {
-    // Complex numbers of fp32 for every position: as many bytes as fp32 of the head's width.
+    // Complex numbers of fp32 for every position: as many bytes as fp32 of the head's width; or cos and sin of it.
     const Place place("embedding", Component::weights);
-    const Shape table{model.max_position_embeddings, transformers::turning_width(model)};
+    const Size width = transformers::turning_width(model);
+    const Shape table{model.max_position_embeddings, turns_halves(model) ? 2 * width : width};
     frequencies_ = allocate(table, DType::float32, {&buffer_rule, "rotary frequencies"});
     note_kept(frequencies_, buffer_rule);
   }
@@ -136,7 +176,7 @@ class Llama : public transformers::Architecture {
 
   std::unique_ptr<transformers::Block> make_block(std::int64_t layer) override {
     if (model.latent_attention.kv_lora_rank > 0) return make_deepseek_block(model, weights, norm_form_, layer);
-    return std::make_unique<TransformerBlock>(model, weights, norm_form_, float8_);
+    return std::make_unique<TransformerBlock>(model, weights, norm_form_, float8_, layer);
   }
 
   void make_head() override {
@@ -181,7 +221,15 @@ class Llama : public transformers::Architecture {
  private:
   void set_inputs(transformers::ForwardState& state, Size s, AttentionKernel attention) const {
     state.inputs.attention = attention;
-    state.inputs.cos = view(slice(frequencies_, 0, 0, s), {1, s, 1, transformers::turning_width(model)});
+    const Size width = transformers::turning_width(model);
+    Tensor table = slice(frequencies_, 0, 0, s);
+    if (turns_halves(model)) {
+      table = unsqueeze(unsqueeze(std::move(table), 1), 0);
+      state.inputs.cos = slice(table, -1, 0, width);
+      state.inputs.sin = slice(table, -1, width, 2 * width);
+    } else {
+      state.inputs.cos = view(std::move(table), {1, s, 1, width});
+    }
   }
 
   bool float8_;
@@ -194,13 +242,29 @@ class Llama : public transformers::Architecture {
 
 }  // namespace
 
+namespace {
+
+/// models/qwen3/model.py. Of its experts there are no shared ones.
+bool is_qwen3(const Model& m) {
+  return (m.model_type == "qwen3" || m.model_type == "qwen3_moe") && m.qk_norm == QkNorm::per_head &&
+         m.latent_attention.kv_lora_rank == 0 && m.sliding_window == 0;
+}
+
+/// Llama 3, and DeepSeek V3 with or without experts.
+bool has_plain_heads(const Model& m) {
+  return m.qk_norm == QkNorm::none && (m.latent_attention.kv_lora_rank > 0 || m.experts.num_experts == 0);
+}
+
+}  // namespace
+
 bool describes(const Model& m) {
   return m.norm == Norm::rmsnorm && m.norm_placement == NormPlacement::pre && m.gated_mlp &&
          m.hidden_act == Activation::silu && m.positions == Positions::rope && m.partial_rotary_factor == 1.0 &&
-         !m.attention_bias && !m.attention_output_bias && !m.mlp_bias && !m.lm_head_bias && m.qk_norm == QkNorm::none &&
-         !m.parallel_attention_mlp && !m.tie_word_embeddings &&
-         (m.latent_attention.kv_lora_rank > 0 || m.experts.num_experts == 0);
+         !m.attention_bias && !m.attention_output_bias && !m.mlp_bias && !m.lm_head_bias && !m.parallel_attention_mlp &&
+         !m.tie_word_embeddings && (is_qwen3(m) || has_plain_heads(m));
 }
+
+bool keeps_last_block(const Model& m) { return m.qk_norm == QkNorm::none && m.latent_attention.kv_lora_rank == 0; }
 
 std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm,
                                                        bool float8) {
