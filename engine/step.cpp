@@ -137,6 +137,7 @@ class Training {
       std::string name = "step " + std::to_string(step);
       if (count > 1) name += " micro-batch " + std::to_string(i);
       if (wrapper_) wrapper_->set_last_micro_batch(i == run);
+      if (ddp_) ddp_->set_last_micro_batch(i == run);
       micro_batch(model, step, name, ids, labels, i == run);
     }
   }

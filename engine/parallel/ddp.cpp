@@ -29,6 +29,7 @@ Ddp::Ddp(bool gradient_as_bucket_view) {
   if (!gradient_as_bucket_view) return;
   for (const Tensor& parameter : run.parameters)
     parameter->gradient_hook = [this](const Tensor& leaf) {
+      if (!reduces_) return;
       leaf->grad = alias(buckets_, leaf.shape(), leaf->strides);
     };
 }

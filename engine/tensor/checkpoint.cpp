@@ -16,6 +16,10 @@ constexpr Rule offload_rule{
     "checkpoint from host memory", "",
     "pytorch torch/autograd/graph.py: save_on_cpu; torchtune training/_activation_offloading.py"};
 
+constexpr Rule root_rule{"graph root", "", "pytorch torch/csrc/autograd/functions/basic_ops.h: GraphRoot"};
+constexpr Rule zeros_rule{"gradient of zeros", "",
+                          "pytorch torch/csrc/autograd/python_function.cpp: materialize_grads"};
+
 /// One recomputed block: its input, its forward, and the tensors of the second forward until they are asked for.
 struct Frame {
   std::int32_t references = 0;
@@ -114,7 +118,27 @@ Tensor checkpoint(Forward forward, Tensor argument, bool selective) {
   return result;
 }
 
-Tensor checkpoint_reentrant(Forward forward, Tensor argument) {
+namespace {
+
+/// Backward from two tensors at once: the engine starts at a node above both.
+void run_from_both(const Tensor& first, const Tensor& first_gradient, const Tensor& second,
+                   const Tensor& second_gradient) {
+  const Tensor root = allocate_nothing({}, DType::float32);
+  {
+    const Set<bool> grad(active_run().grad_enabled, true);
+    const Ref<Node> node = begin_node(root_rule, {&first, &second});
+    node->backward = [&](Backward& b) {
+      b.give(0, first_gradient);
+      b.give(1, second_gradient);
+    };
+    finish_node(node, root);
+  }
+  run_backward(root, allocate_nothing({}, DType::float32));
+}
+
+}  // namespace
+
+Tensor checkpoint_reentrant(Forward forward, Tensor argument, Tensor** beside) {
   const Tensor x = std::move(argument);
   Run& run = active_run();
   const Ref<Node> node = begin_node(checkpoint_rule, {&x});
@@ -125,20 +149,36 @@ Tensor checkpoint_reentrant(Forward forward, Tensor argument) {
     result = forward(x);
   }
   result = alias(result, result.shape(), result->strides);
+  Node::Result second;  // of no elements: there is none
+  if (beside != nullptr && *beside != nullptr && (*beside)->defined())
+    second = {(*beside)->shape(), (*beside)->dtype()};
   if (node)
-    node->backward = [forward = std::move(forward), autocast = run.autocast](Backward& b) {
+    node->backward = [forward = std::move(forward), autocast = run.autocast, beside, second](Backward& b) {
       Run& active = active_run();
+      // Nobody gave the second result a gradient: the engine makes one of zeros.
+      Tensor zeros;
+      if (second.shape.rank() > 0) zeros = allocate(second.shape, second.dtype, {&zeros_rule});
       Tensor input = detach(b.kept(0));
       input->requires_grad = true;
       Tensor output;
+      Tensor output_beside;
       {
         const Set<bool> grad(active.grad_enabled, true);
         const AutocastScope scope(autocast);
         const Set<bool> again(active.recomputing, true);
-        output = forward(input);
+        if (zeros.defined()) {
+          const Set<Tensor*> returned(*beside, &output_beside);
+          output = forward(input);
+        } else {
+          output = forward(input);
+        }
       }
-      run_backward(output, b.gradient());
+      if (zeros.defined())
+        run_from_both(output, b.gradient(), output_beside, zeros);
+      else
+        run_backward(output, b.gradient());
       output.reset();
+      output_beside.reset();
       b.give(0, std::move(input->grad));
       input->grad_fn = Ref<Node>();
     };

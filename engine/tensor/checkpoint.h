@@ -16,6 +16,7 @@ Tensor checkpoint(Forward forward, Tensor x, bool selective = false);
 
 /// Re-entrant: runs `forward` without autograd, keeps the input; backward runs it again and then its own backward.
 /// torch/utils/checkpoint.py: CheckpointFunction.
-Tensor checkpoint_reentrant(Forward forward, Tensor x);
+/// `beside`: where `forward` leaves what it returns beside its result; null: it returns nothing else.
+Tensor checkpoint_reentrant(Forward forward, Tensor x, Tensor** beside = nullptr);
 
 }  // namespace trainmem

@@ -182,7 +182,7 @@ Tensor Architecture::embed(const Tensor& table, const Tensor& ids) const {
 
 Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forward& forward) {
   if (!recomputes(recipe_, slots_[i].kind)) return forward(hidden);
-  if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden);
+  if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden, &block_weights_);
   return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations);
 }
 
