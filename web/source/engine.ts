@@ -108,8 +108,19 @@ class Border implements Engine {
     await this.renew();
     this.presets ??= JSON.parse(this.instance!.presets());
     this.version ??= this.instance!.version();
+    if (this.recorded) this.rehearse(Object.keys(this.recorded.answers));
     this.recorded = undefined;
     this.finish = undefined;
+  }
+
+  /** Code is compiled where it first runs: what was recorded is asked again, while the reader still looks around. */
+  private rehearse(questions: string[]): void {
+    const idle = globalThis.requestIdleCallback ?? setTimeout;
+    for (const question of questions.filter(one => !one.startsWith('advice ')))
+      idle(() => {
+        const [name, ...words] = question.split(' ');
+        if (!this.stopped) this.text(name as Question, [words.join(' ')]);
+      });
   }
 
   private async renew(): Promise<void> {
