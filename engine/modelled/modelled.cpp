@@ -108,10 +108,10 @@ constexpr Missing<Config> all_missing[] = {
               (!uses_zero(c.recipe) || c.recipe.data_parallel == DataParallel::ddp) &&
               !(c.recipe.data_parallel == DataParallel::fsdp && c.recipe.offload_parameters);
      }},
-    {"/recipe/offload_parameters", "Offload of parameters outside FSDP2 and ZeRO-3 over several GPUs is",
-     "Set fsdp_version to 2, or data_parallel to zero3, and data_parallel_size to 2 or more.",
+    {"/recipe/offload_parameters", "Offload of parameters outside FSDP and ZeRO-3 over several GPUs is",
+     "Set data_parallel to fsdp or zero3, and data_parallel_size to 2 or more.",
      [](const Config& c) {
-       const bool fsdp = c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version == 2;
+       const bool fsdp = c.recipe.data_parallel == DataParallel::fsdp;
        return c.recipe.offload_parameters &&
               ((!fsdp && !(uses_zero(c.recipe) && c.recipe.data_parallel == DataParallel::zero3)) ||
                c.recipe.framework == Framework::megatron ||

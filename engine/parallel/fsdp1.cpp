@@ -13,6 +13,8 @@ constexpr const char* flat_param = "pytorch torch/distributed/fsdp/_flat_param.p
 constexpr const char* runtime = "pytorch torch/distributed/fsdp/_runtime_utils.py";
 constexpr Rule shard_rule{"flat parameter shard", "this GPU's shard of a group's flat parameter", flat_param};
 constexpr Rule cast_rule{"shard in the computing format", "", flat_param};
+constexpr Rule host_rule{"shard from host memory", "",
+                         "pytorch torch/distributed/fsdp/_flat_param.py: pre_unshard, _use_low_precision_shard"};
 constexpr Rule flat_rule{"flat parameter",
                          "whole flat parameter of a group that computes, is prefetched, or is the root", flat_param};
 constexpr Rule flat_gradient_rule{"flat gradient", "", flat_param};
@@ -78,7 +80,9 @@ void Fsdp1::close_groups() {
     const Layer layer(group.layer);
     stretches.enter(group.layer);
     group.padded = round_up(group.elements, shards_);
-    group.shard = allocate({group.padded / shards_}, group.stored, {&shard_rule, "flat parameter shard"});
+    const Shape shard{group.padded / shards_};
+    group.shard = formats_.offloaded ? allocate_nothing(shard, group.stored)
+                                     : allocate(shard, group.stored, {&shard_rule, "flat parameter shard"});
     note_kept(group.shard, shard_rule);
     register_parts(group);
   }
@@ -104,10 +108,12 @@ void Fsdp1::gather(Group& group) {
   Run& run = active_run();
   const DType dtype = group.weights[0].dtype();
   const Set<Component> component(run.component, Component::gathered_parameters);
-  Tensor cast;
-  if (dtype != group.stored) {
+  Tensor shard;  // copied, cast, or both
+  if (dtype != group.stored || formats_.offloaded) {
     const Set<Stream> stream(run.stream, Stream::all_gather_copy_in);
-    cast = allocate({group.padded / shards_}, dtype, {&cast_rule});
+    const bool casts = dtype != group.stored;
+    shard = allocate({group.padded / shards_}, dtype, {casts ? &cast_rule : &host_rule});
+    if (casts && formats_.offloaded) allocate({group.padded / shards_}, group.stored, {&host_rule});
   }
   const Set<Stream> stream(run.stream, Stream::all_gather);
   group.flat = allocate({group.padded}, dtype, {&flat_rule});
@@ -211,8 +217,9 @@ void Fsdp1::reduce(Group& group) {
   if (group.has_gradient()) return;
   set_component(reduced, Component::gradients);
   note_kept(reduced, gradient_rule);
-  for (const Tensor& part : group.parts) part->grad = alias(reduced, part.shape(), part->strides);
   group.held_gradient = reduced;
+  if (formats_.offloaded) return;  // copied to host memory
+  for (const Tensor& part : group.parts) part->grad = alias(reduced, part.shape(), part->strides);
 }
 
 void Fsdp1::end_backward() {
@@ -223,6 +230,7 @@ void Fsdp1::end_backward() {
     group.flat.reset();
     let_go(group.hooked);
     group.hooked.clear();
+    if (formats_.offloaded) group.held_gradient.reset();  // _flat_param.py: prepare_gradient_for_optim
   }
   forward_order_.clear();
 }

@@ -4,6 +4,8 @@
 // group's forward (the root's stays). Backward: gathered again, the next group's gather is started early; the
 // gradients of the group's parameters are laid into one flat gradient, reduce-scattered and cast to the shard's
 // format. Gradients set to none stay allocated until the next forward. Of frozen weights nothing is reduced.
+// With CPUOffload the shards come from host memory to be gathered; gradients go there, and their shards on the GPU stay
+// until the whole backward has ended.
 // Adapters are wrapped apart from them (peft utils/other.py: fsdp_auto_wrap_policy); here a block's are gathered
 // together. Source: pytorch torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
 #pragma once

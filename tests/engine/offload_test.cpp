@@ -106,6 +106,39 @@ TEST_CASE("offload: FSDP2 leaves nothing of the model here between two steps") {
   CHECK(peak(config, true) == peak(config, false));
 }
 
+// FSDP1's CPUOffload: flat_param.data is the host's shard between gathers (pytorch _flat_param.py,
+// _use_sharded_flat_param); the reduced shards of gradients go when the backward has ended
+// (prepare_gradient_for_optim).
+TEST_CASE("offload: FSDP1 leaves neither weights nor gradients nor states here after backward") {
+  Config config = llama(Framework::transformers, DataParallel::fsdp);
+  config.recipe.fsdp_version = 1;
+  config.recipe.fsdp_wrap_embeddings = false;
+  config.recipe.precision = Precision::bf16;
+  const auto at_end = [&](Phase phase) {
+    ComponentBytes components{};
+    for (const FoldedPhase& each : phases_of(config))
+      if (each.phase == phase && each.step == 2) components = each.end.components;
+    return components;
+  };
+  const auto of = [](const ComponentBytes& components, Component component) {
+    return components[static_cast<std::size_t>(component)];
+  };
+  const Bytes shard = 2 * (parameters / 4);
+  const Bytes here = of(at_end(Phase::backward), Component::gradients);
+  CHECK(here >= shard);
+  const Bytes weights = of(at_end(Phase::backward), Component::weights);
+  const Bytes before = peak(config);
+  config.recipe.offload_parameters = true;
+  const ComponentBytes end = at_end(Phase::backward);
+  CHECK(of(end, Component::gradients) == 0);
+  CHECK(of(end, Component::optimizer_states) == 0);
+  CHECK(of(end, Component::gathered_parameters) == 0);
+  CHECK(weights - of(end, Component::weights) >= shard);
+  CHECK(weights - of(end, Component::weights) < shard + 4096);
+  CHECK(peak(config) < before);
+  CHECK(peak(config, true) == peak(config, false));
+}
+
 TEST_CASE("offload: checkpoints in host memory leave one block's input here") {
   Config config = llama(Framework::transformers, DataParallel::ddp);
   config.recipe.data_parallel_size = 1;
