@@ -29,13 +29,13 @@ Tensor Linear::operator()(Tensor x) const {
     Tensor base = quantized_linear(x, quantized, computation, role);
     if (!adapter.defined()) return base;
     base = clone(std::move(base));  // peft/tuners/lora/bnb.py: Linear4bit.forward
-    return adapter(std::move(base), std::move(x));
+    return adapter(std::move(base), x);
   }
   if (split == WeightSplit::columns) x = column_input(std::move(x));
   if (split == WeightSplit::rows) return reduce_rows(linear(std::move(x), weight, bias, role));
   if (!adapter.defined()) return linear(std::move(x), weight, bias, role);
   Tensor base = linear(x, weight, bias, role);
-  return adapter(std::move(base), std::move(x));
+  return adapter(std::move(base), x);
 }
 
 Tensor language_head(const Linear& head, Tensor hidden) {
@@ -51,7 +51,7 @@ Conv1D::Conv1D(Size in, Size out, DType dtype, const char* name) : role(name) {
 Tensor Conv1D::operator()(Tensor x) const {
   if (!adapter.defined()) return conv1d(std::move(x), weight, bias, role);
   Tensor base = conv1d(x, weight, bias, role);
-  return adapter(std::move(base), std::move(x));
+  return adapter(std::move(base), x);
 }
 
 Tensor input_embeddings(const Tensor& table, const Tensor& ids) {
