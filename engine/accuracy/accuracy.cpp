@@ -18,7 +18,7 @@ std::string kind_of(const CaseScore& one) {
     return "one GPU, further families and settings";
   if (one.file == "lora") return "LoRA";
   if (one.file == "experts") return "mixture of experts";
-  if (one.file == "ddp") return "DDP";
+  if (one.file == "ddp" || one.file == "drawn_ddp") return "DDP";
   if (one.file == "fsdp1") return "FSDP1";
   if (one.file == "fsdp2" || one.file == "drawn_fsdp2") return "FSDP2";
   if (one.file == "tensor_parallel") return "tensor parallel";

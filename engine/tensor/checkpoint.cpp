@@ -159,6 +159,7 @@ Tensor checkpoint_reentrant(Forward forward, Tensor argument, Tensor** beside) {
       Tensor zeros;
       if (second.shape.rank() > 0) zeros = allocate(second.shape, second.dtype, {&zeros_rule});
       Tensor input = detach(b.kept(0));
+      input->is_view = false;  // a leaf like a weight: autocast caches its copy, too
       input->requires_grad = true;
       Tensor output;
       Tensor output_beside;

@@ -67,6 +67,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"other_settings", 0},
       {"drawn_settings", 0},
       {"drawn_fsdp2", 0},
+      {"drawn_ddp", 0},
   }));
   CAPTURE(file);
   const std::vector<TraceCase> cases = read_trace_file(folder + file + ".json");
