@@ -117,14 +117,12 @@ Result estimate(const Config& config) {
   result.reserved = measured_range(reserved + workspace, error_band(config.recipe), result.allocated);
   result.runtime = runtime_rows(config);
   result.device = result.reserved;
-  Bytes least = result.allocated;  // cached blocks are given back before memory runs out
   for (const RuntimeRow& row : result.runtime) {
     result.device.low += row.bytes.low;
     result.device.expected += row.bytes.expected;
     result.device.high += row.bytes.high;
-    least += row.bytes.low;
   }
-  result.verdict = verdict(result.device, least, config.gpu);
+  result.verdict = verdict(result.device, least_needed(result), config.gpu);
 
   result.parameters = parameter_count(config.model);
   result.active_parameters = active_parameter_count(config.model);

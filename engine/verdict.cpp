@@ -22,6 +22,12 @@ Bytes usable_capacity(const Gpu& gpu) {
   return gpu.memory_bytes;
 }
 
+Bytes least_needed(const Result& result) {
+  Bytes least = result.allocated;
+  for (const RuntimeRow& row : result.runtime) least += row.bytes.low;
+  return least;
+}
+
 Verdict verdict(const Range& device, Bytes least, const Gpu& gpu) {
   Verdict result;
   result.capacity = usable_capacity(gpu);

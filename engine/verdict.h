@@ -10,12 +10,13 @@ namespace trainmem {
 /// the largest gap seen between the two (882 MiB, A100 80 GB); else the marketed size. 0: nothing is known.
 Bytes usable_capacity(const Gpu& gpu);
 
-/// fits: the whole range of `device` fits. does_not_fit: neither `device.low` nor `least` fits. tight: what lies
-/// between. The margin is capacity less expected.
-///
-/// `least` is what a run cannot do without: allocated memory and the least that lies outside the allocator. What is
-/// reserved beyond that are cached blocks, which the allocator gives back before it reports that memory has run out
+/// What a run cannot do without: allocated memory and the least that lies outside the allocator. What is reserved
+/// beyond that are cached blocks, which the allocator gives back before it reports that memory has run out
 /// (c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks).
+Bytes least_needed(const Result& result);
+
+/// fits: the whole range of `device` fits. does_not_fit: neither `device.low` nor `least` fits. tight: what lies
+/// between. The margin is capacity less expected. `least` is that of least_needed.
 Verdict verdict(const Range& device, Bytes least, const Gpu& gpu);
 
 }  // namespace trainmem

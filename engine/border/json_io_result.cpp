@@ -1,7 +1,8 @@
-// From a result to JSON: exactly the members of result.h, enumerations as their names.
+// From a result to JSON: the members of result.h and `least`, which follows from them; enumerations as their names.
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_bandwidth.h"
 #include "engine/border/json_writer.h"
+#include "engine/verdict.h"
 
 namespace trainmem {
 namespace {
@@ -139,6 +140,7 @@ std::string write_result(const Result& result) {
   out.key("allocated").integer(result.allocated);
   write(result.reserved, out.key("reserved"));
   write(result.device, out.key("device"));
+  out.key("least").integer(least_needed(result));
   out.key("peak_phase").text(name(result.peak_phase));
   out.key("peak_where").text(result.peak_where);
   write(result.components, out.key("components"));

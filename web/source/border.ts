@@ -141,6 +141,8 @@ export interface Summary {
   allocated: number;
   reserved: Range;
   device: Range;
+  /** What a run cannot do without: device memory without blocks that the allocator only caches. */
+  least: number;
   peak_phase: PhaseName;
   peak_where: string;
   components: ComponentBytes;

@@ -4,16 +4,15 @@ import { html, type LitElement, nothing, type ReactiveController, type TemplateR
 import type { Config, GoodAnswer } from './border.js';
 import type { Remedy } from './explore/answers.js';
 import { direction, History } from './history.js';
-import type { View } from './views/view.js';
+import type { View, ViewCompanion } from './views/view.js';
 
 type Host = LitElement & View;
 
 /** Milliseconds after the first answer: nothing that is fetched later competes with it. */
 const later = 500;
 
-export class Companion implements ReactiveController {
+export class Companion implements ReactiveController, ViewCompanion {
   private readonly history = new History();
-  /** What would make it fit; undefined: not known yet, null: nothing does. */
   remedy: Remedy | null | undefined;
   private wanted = false;
 
@@ -61,7 +60,6 @@ export class Companion implements ReactiveController {
     if (config) this.host.calculator.use(config);
   }
 
-  /** A configuration that was offered; one entry in the browser's history. */
   apply(config: Config): void {
     this.host.calculator.use(config, 'choice');
   }
@@ -70,7 +68,6 @@ export class Companion implements ReactiveController {
     return this.against !== undefined;
   }
 
-  /** Pins the configuration in the fields, or lets go of the one that was. */
   compare(on = true): void {
     const { config, good, engine } = this.host.calculator.state;
     const finished = engine?.finish?.();
@@ -82,7 +79,6 @@ export class Companion implements ReactiveController {
     this.host.calculator.use(config, 'choice');
   }
 
-  /** A and B change places. */
   swap(): void {
     const { config, good } = this.host.calculator.state;
     const before = this.against;

@@ -73,14 +73,6 @@ export function componentSegments(components: ComponentBytes): Segment[] {
     .map(name => ({ name, label: componentLabels[name], bytes: components[name], meaning: componentMeanings[name] }));
 }
 
-/**
- * What a run cannot do without: its tensors, and the least that lives outside the allocator. Cached blocks are given
- * back before memory runs out. As in engine/verdict.h.
- */
-export function leastNeeded({ allocated, runtime }: Summary): number {
-  return runtime.reduce((sum, row) => sum + row.bytes.low, allocated);
-}
-
 /** Nothing but cached blocks lies beyond the capacity. */
 export function fitsWithoutCache({ verdict }: Summary): boolean {
   return verdict.fit === 'tight' && verdict.margin < 0;

@@ -43,7 +43,7 @@ export const tokens = css`
     --ink: var(--trainmem-ink, light-dark(#1b1c1f, #ececea));
     --muted: var(--trainmem-muted, light-dark(#5c5e64, #a3a6ad));
     --hairline: var(--trainmem-hairline, light-dark(#e2dfd7, #33363c));
-    --outline: light-dark(#8b8a83, #767a83);
+    --outline: var(--trainmem-outline, light-dark(#8b8a83, #767a83));
     --accent: var(--trainmem-accent, light-dark(#1d4fc4, #8fb4ff));
     --good: var(--trainmem-good, light-dark(#14703f, #6fd09a));
     --warn: var(--trainmem-warn, light-dark(#8a5a00, #f0bd4f));

@@ -107,7 +107,7 @@ function helpStrip(view: View, fields: Field[]) {
 export function controls(view: View) {
   const fields = view.calculator.state.engine?.presets.fields ?? [];
   const groups = groupsOf(fields);
-  return html`<section class="panel knobs" id="knobs" aria-label="Configuration">
+  return html`<section class="panel knobs" part="controls" id="knobs" aria-label="Configuration">
     ${groups.common.map(one => keyed(one.title, group(view, one, view.roomy || one === groups.common[0])))} ${more(view, groups.more)} ${helpStrip(view, fields)}
   </section>`;
 }
@@ -117,7 +117,7 @@ export function compactControls(view: View) {
   const shown = compactFields
     .map(path => fields.find(field => field.path === path))
     .filter(field => field !== undefined);
-  return html`<section class="panel compact" aria-label="Configuration">${shown.map(field => fieldRow(view, field))}</section>`;
+  return html`<section class="panel compact" part="controls" aria-label="Configuration">${shown.map(field => fieldRow(view, field))}</section>`;
 }
 
 export const controlStyles = css`

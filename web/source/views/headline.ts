@@ -2,7 +2,7 @@
 
 import { css, html, nothing, type TemplateResult } from 'lit';
 import type { GoodAnswer, Summary, Verdict } from '../border.js';
-import { fitsWithoutCache, leastNeeded, phaseLabels } from '../components.js';
+import { fitsWithoutCache, phaseLabels } from '../components.js';
 import { exactBytes, gigabytes, grouped, plural, type Units, words } from '../format.js';
 import { bar, legend, thinBar } from './bar.js';
 import { icons } from './icons.js';
@@ -39,7 +39,7 @@ export function verdictBadge(verdict: Verdict, units: Units, short = false) {
 
 /** The total that decides: the device's, or what remains where cached blocks must go. */
 function need(result: Summary): [words: string, bytes: number] {
-  return fitsWithoutCache(result) ? ['needs at least', leastNeeded(result)] : ['needs', result.device.expected];
+  return fitsWithoutCache(result) ? ['needs at least', result.least] : ['needs', result.device.expected];
 }
 
 /** Between what, or why less than PyTorch would like. */
@@ -96,7 +96,7 @@ export function headline(view: View, result: Summary, withLegend: boolean, tools
   const { verdict } = result;
   const gpus = result.num_gpus > 1 ? `On each of ${grouped(result.num_gpus)} GPUs` : 'On one GPU';
   const [needs, total] = need(result);
-  return html`<section class="panel answer" id="answer" aria-label="Answer" aria-busy=${fetching}>
+  return html`<section class="panel answer" part="answer" id="answer" aria-label="Answer" aria-busy=${fetching}>
     <div class=${stale ? 'stale' : ''}>
       ${fetching ? html`<p class="fetching" role="status">Fetching the engine \u2026</p>` : nothing}
       ${stale ? html`<p class="stalemark">The last configuration that could be computed</p>` : nothing}

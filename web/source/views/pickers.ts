@@ -223,7 +223,7 @@ function picker(view: View, section: SectionName) {
 }
 
 export function pickers(view: View) {
-  return html`<section class="pickers" aria-label="What is trained, and on what">
+  return html`<section class="pickers" part="pickers" aria-label="What is trained, and on what">
     ${picker(view, 'model')} ${picker(view, 'gpu')} ${picker(view, 'recipe')}
   </section>`;
 }

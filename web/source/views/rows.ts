@@ -97,7 +97,7 @@ function table(view: View, result: Result, units: Units) {
     (high, name) => (result.components[name] > result.components[high] ? name : high),
     names[0]!,
   );
-  return html`<section class="panel" id="rows" aria-label="Rows">
+  return html`<section class="panel" part="rows" id="rows" aria-label="Rows">
     <h3>What is alive at the peak</h3>
     <p class="lead">
       Every family of tensors, to the byte. Open a row to see its formula with the numbers put in, why it is kept, and

@@ -141,7 +141,7 @@ function panel(view: View, result: Result, units: Units) {
   const bottom = (value: number) => `inset-block-end:${((100 * value) / top).toFixed(3)}%`;
   const bounds = bands.map((_, index) => (index === 0 ? 0 : (x[bands[index]!.from]! + x[bands[index]!.from - 1]!) / 2));
   const width = (index: number) => ((bounds[index + 1] ?? 1000) - bounds[index]!) / 10;
-  return html`<section class="panel" aria-label="Timeline">
+  return html`<section class="panel" part="timeline" aria-label="Timeline">
     <h3>Over one training step</h3>
     <p class="lead">
       Memory that tensors hold, event after event (the axis is order, not time). Drag across it, or use the arrow keys.

@@ -1,7 +1,7 @@
 // What every view receives: the state, the actions, and the few things that belong to one element on one page.
 
-import type { Preset, SectionName } from '../border.js';
-import type { Companion } from '../companion.js';
+import type { Config, Preset, SectionName } from '../border.js';
+import type { Remedy } from '../explore/answers.js';
 import type { Calculator } from '../state.js';
 
 /** The list of a picker while it is open. */
@@ -14,9 +14,25 @@ export interface PickerState {
   whole: boolean;
 }
 
+/** What accompanies a calculator, as its views use it: history, comparison, remedy. */
+export interface ViewCompanion {
+  /** What would make it fit; undefined: not known yet, null: nothing does. */
+  remedy: Remedy | null | undefined;
+  readonly canUndo: boolean;
+  readonly canRedo: boolean;
+  move(to: -1 | 1): void;
+  /** A configuration that was offered; one entry in the browser's history. */
+  apply(config: Config): void;
+  readonly comparing: boolean;
+  /** Pins the configuration in the fields, or lets go of the one that was. */
+  compare(on?: boolean): void;
+  /** The pinned configuration and the one in the fields change places. */
+  swap(): void;
+}
+
 export interface View {
   calculator: Calculator;
-  readonly companion: Companion;
+  readonly companion: ViewCompanion;
   readonly: boolean;
   view: 'full' | 'compact' | 'bar';
   /** Component under the pointer, or '' */
