@@ -247,11 +247,12 @@ AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tens
 // What is given lives until the kernel has run, beside its casts.
 // NOLINTBEGIN(performance-unnecessary-value-param)
 Tensor scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, const ScaledDotProduct& given) {
+  const Tensor mask = autocast_low(given.mask);
   Tensor v = autocast_low(value);
   Tensor k = autocast_low(key);
   Tensor q = autocast_low(query);
   ScaledDotProduct options = given;
-  options.mask = additive_mask(given.mask, q.dtype());
+  options.mask = additive_mask(mask, q.dtype());
   switch (select_attention(q, k, v, options)) {
     case AttentionAlgorithm::flash: return flash_of_any_width(q, k, v, options);
     case AttentionAlgorithm::efficient:

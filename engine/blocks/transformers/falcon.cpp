@@ -37,8 +37,13 @@ struct FalconLinear {
     if (with_bias) bias = make_parameter({out}, dtype, name);
     adapter = make_adapter(in, out, name);
   }
+  /// input @ weight.T: autocast caches no copies of a view.
+  Tensor transposed_weight() const {
+    const Autocast autocast = active_run().autocast;
+    return autocast.enabled ? to(weight, autocast.dtype) : weight;
+  }
   Tensor operator()(const Tensor& x) const {
-    Tensor base = linear(x, weight, {}, role);
+    Tensor base = linear(x, transposed_weight(), {}, role);
     if (bias.defined()) base = add(base, bias, role);
     return adapter.defined() ? adapter(std::move(base), x) : base;
   }
