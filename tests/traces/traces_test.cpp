@@ -95,10 +95,8 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
 TEST_CASE("recorded steps: reserved bytes within 3 %, default and expandable segments") {
   const std::vector<std::string> known = {
       "fsdp/tinyllama-1.1b/world=8/checkpointing=full/batch=2/seq=1024/weights=fp32/param_dtype=None",
-      "tensor_parallel=8/sequence_parallel=False/checkpointing=full",
-      "world=2/tensor_parallel=2/",
+      "world=2/tensor_parallel=2/sequence_parallel=True",
       "tensor_parallel=8/sequence_parallel=True/checkpointing=full",
-      "world=4/tensor_parallel=4/sequence_parallel=True",
       "checkpointing=full-reentrant",
       "qwen2.5-0.5b/fp32/attention=sdpa/checkpointing=full/batch=2/seq=1024",
       "ddp/llama3.2-1b/gradient_as_bucket_view=True/checkpointing=none/batch=2/seq=1024"};

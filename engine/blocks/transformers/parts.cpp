@@ -24,7 +24,16 @@ Linear::Linear(Size in, Size out, bool with_bias, DType dtype, const char* name)
   adapter = make_adapter(in, out, name);
 }
 
+namespace {
+
+/// A module's argument lives until the module has returned, whatever its hooks and its forward make of it
+/// (torch/nn/modules/module.py: _wrapped_call_impl). Compiled code lets go of it after its last use.
+Tensor held_by_call(const Tensor& x) { return active_run().compiled_region == 0 ? x : Tensor(); }
+
+}  // namespace
+
 Tensor Linear::operator()(Tensor x) const {
+  const Tensor given = held_by_call(x);
   if (quantized.defined()) {
     Tensor base = quantized_linear(x, quantized, computation, role);
     if (!adapter.defined()) return base;
@@ -39,7 +48,9 @@ Tensor Linear::operator()(Tensor x) const {
 }
 
 Tensor language_head(const Linear& head, Tensor hidden) {
-  return gather_logits(head(gather_sequence(std::move(hidden))));
+  const Tensor given = held_by_call(hidden);
+  const Tensor gathered = gather_sequence(std::move(hidden));
+  return gather_logits(head(gathered));
 }
 
 Conv1D::Conv1D(Size in, Size out, DType dtype, const char* name) : role(name) {
