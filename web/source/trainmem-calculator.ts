@@ -143,8 +143,8 @@ export class TrainmemCalculator extends LitElement implements View {
       this.finish();
       return;
     }
-    const recorded = recordedIn(this);
-    if (this.address && !this.given() && recorded && isFirstVisit(recorded, splitLink(Address.opened()).link))
+    const recorded = this.page ? recordedIn(this) : undefined;
+    if (recorded && !this.given() && isFirstVisit(recorded, splitLink(Address.opened()).link))
       this.begin(recordedEngine(recorded));
     else engine(recorded).then(this.begin, this.failed);
   };
