@@ -111,7 +111,9 @@ class Training {
     // Context-parallel GPUs hold the same weights: they share the shards, too (torchtitan: dp_shard_cp).
     const Size group = recipe.hybrid_shard_size > 0 ? Size(recipe.hybrid_shard_size) : recipe.data_parallel_size;
     const Size shards = group * Size(recipe.context_parallel);
-    if (recipe.data_parallel != DataParallel::fsdp || shards == 1) return nullptr;
+    if (recipe.data_parallel != DataParallel::fsdp) return nullptr;
+    // On one GPU FSDP2 still has the mixed precision: torchtitan distributed/parallel_dims.py, _mesh_exist.
+    if (shards == 1 && recipe.precision != Precision::fsdp_bf16) return nullptr;
     const ShardedFormats formats{formats_.computation, recipe.gradient_reduce_dtype, recipe.offload_parameters};
     if (recipe.fsdp_version == 1) {
       const bool reentrant = recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant;

@@ -29,10 +29,10 @@ constexpr Missing<Recipe> all_missing[] = {
     {"/recipe/precision", "16-bit weights with fp32 master weights outside Megatron and ZeRO are",
      "Choose bf16, bf16_autocast, fsdp_bf16 with fsdp, or one of zero1, zero2 and zero3.",
      [](const Recipe& r) { return is_mixed(r) && !uses_zero(r); }},
-    {"/recipe/precision", "FSDP's mixed precision without FSDP over several GPUs is", "Choose bf16_autocast or bf16.",
+    {"/recipe/precision", "FSDP1's mixed precision on one GPU is", "Choose fsdp_version 2, bf16_autocast or bf16.",
      [](const Recipe& r) {
-       return r.precision == Precision::fsdp_bf16 &&
-              (r.data_parallel != DataParallel::fsdp || r.data_parallel_size * r.context_parallel == 1);
+       return r.precision == Precision::fsdp_bf16 && r.fsdp_version == 1 &&
+              r.data_parallel_size * r.context_parallel == 1;
      }},
     {"/recipe/master_weights_dtype", "A format of master weights outside Megatron is", "Set it to auto.",
      [](const Recipe& r) { return r.master_weights_dtype != DType::automatic; }},

@@ -5,6 +5,7 @@
 // group stays gathered. Backward: gathered again, the next group's gather is started early; the gradients of a
 // group are copied into one buffer and reduce-scattered on their own stream into the sharded gradients.
 // With CPUOffloadPolicy the shards come from host memory to be gathered, and their gradients go there.
+// The only shard of one GPU is neither gathered nor reduced, but copied and cast.
 // Experts that are divided among GPUs are a second group of their module, with shards of their own number.
 // Source: pytorch torch/distributed/fsdp/_fully_shard/_fsdp_state.py, _fsdp_param_group.py and _fsdp_collectives.py.
 #pragma once

@@ -1,0 +1,67 @@
+// FSDP2 where its shards are one, or more than there are experts.
+#include "engine/config/validate.h"
+#include "engine/config/values.h"
+#include "engine/parameters/parameters.h"
+#include "engine/presets/presets.h"
+#include "engine/step.h"
+#include "engine/tape_fold.h"
+#include "tests/catch.h"
+#include "tests/small_models.h"
+
+using namespace trainmem;
+
+namespace {
+
+/// Alive at the end of the second step's forward.
+ComponentBytes after_forward(const Config& config, bool folded = true) {
+  REQUIRE(validate(config).empty());
+  ComponentBytes components{};
+  for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded})))
+    if (phase.step == 2 && phase.phase == Phase::forward) components = phase.end.components;
+  return components;
+}
+
+Bytes of(const ComponentBytes& components, Component component) {
+  return components[static_cast<std::size_t>(component)];
+}
+
+}  // namespace
+
+// torchtitan distributed/parallel_dims.py, _mesh_exist: the fsdp mesh is kept at degree 1 for its mixed precision. fp32
+// weights and moments, and 16-bit copies while they are gathered: pytorch _fsdp_param_group.py, wait_for_unshard.
+TEST_CASE("FSDP2 on one GPU holds 4 + 8 bytes a weight, and 2 more of those that stay gathered") {
+  Config config;
+  config.gpu.architecture = GpuArchitecture::hopper;
+  config.model = small_llama(12);
+  config.recipe = default_recipe(Framework::torchtitan);
+  config.recipe.sequence_length = 1024;
+  config.recipe.reshard_after_forward = Reshard::never;
+  const std::int64_t weights = parameter_count(config.model);
+  const ComponentBytes alive = after_forward(config);
+  const Bytes frequencies = 4 * 2048 * 64;
+  CHECK(of(alive, Component::weights) == 4 * weights + frequencies);
+  CHECK(of(alive, Component::optimizer_states) - 8 * weights < 4096);
+  CHECK(of(alive, Component::gathered_parameters) == 2 * weights);
+  config.recipe.reshard_after_forward = Reshard::automatic;
+  const Bytes block = 4 * 1024 * 1024 + 3 * 1024 * 2816 + 2 * 1024;
+  const Bytes head = 1024 + 32000 * 1024;
+  CHECK(of(after_forward(config), Component::gathered_parameters) == 2 * (block + head));
+  CHECK(after_forward(config, true) == after_forward(config, false));
+}
+
+// torchtitan distributed/fsdp.py, apply_fsdp_to_decoder: Shard(1) "to avoid padding". 15,706,484,224 published
+// parameters of DeepSeek-V2-Lite, whose 64 experts a layer are 14.4 billion of them.
+TEST_CASE("more FSDP2 shards than experts divide their width, and pad nothing") {
+  Config config;
+  Issues issues;
+  apply_model_preset("deepseek-v2-lite", config, issues);
+  config.recipe = default_recipe(Framework::torchtitan);
+  config.recipe.sequence_length = 1024;
+  for (const std::int64_t shards : {64, 128}) {
+    config.recipe.data_parallel_size = shards;
+    const Bytes states = of(after_forward(config), Component::optimizer_states);
+    CAPTURE(shards);
+    CHECK(states >= 8 * (15706484224 / shards));
+    CHECK(states < 8 * (15706484224 / shards) * 101 / 100);
+  }
+}
