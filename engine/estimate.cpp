@@ -1,7 +1,6 @@
 #include "engine/estimate.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "engine/allocator.h"
 #include "engine/bandwidth/bandwidth.h"
@@ -61,19 +60,6 @@ void add_workspace(Result& result, const Config& config) {
   }
 }
 
-/// Elements of LoRA's adapters, counted on one GPU, where none is a shard.
-std::int64_t adapter_parameters(Config config) {
-  config.recipe.data_parallel = DataParallel::ddp;
-  config.recipe.data_parallel_size = 1;
-  const Recording tape = run_training(config, {.steps = 0});
-  std::int64_t elements = 0;
-  for (const StorageRecord& storage : tape.storages) {
-    if (storage.component != Component::weights || storage.role == nullptr) continue;
-    if (std::string_view(storage.role).substr(0, 5) == "LoRA ") elements += storage.shape[0] * storage.shape[1];
-  }
-  return elements;
-}
-
 /// The whole step of the stage that `folded` is of. Pipelines fold micro-batches that a whole recording has.
 Recording full_recording(const Config& config, std::int64_t stage, const Recording& folded) {
   Recording tape;
@@ -126,7 +112,7 @@ Result estimate(const Config& config) {
 
   result.parameters = parameter_count(config.model);
   result.active_parameters = active_parameter_count(config.model);
-  result.trainable_parameters = config.recipe.lora.rank > 0 ? adapter_parameters(config) : result.parameters;
+  result.trainable_parameters = config.recipe.lora.rank > 0 ? runs.folded.adapter_elements : result.parameters;
   const Recipe& r = config.recipe;
   result.num_gpus = r.data_parallel_size * r.tensor_parallel * r.pipeline_parallel * r.context_parallel;
   result.global_batch_size = r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;

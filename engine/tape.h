@@ -78,6 +78,7 @@ struct Recording {
   std::vector<std::string> places{""};  ///< "attention", "mlp", "loss"; 0: the model itself
   std::vector<WorkMark> work;           ///< in order of event
   std::vector<RepeatMark> repeats;      ///< in order of first_event, outer before inner; empty unless folded
+  std::int64_t adapter_elements = 0;    ///< of LoRA's adapters of all layers, none of them a shard
 };
 
 }  // namespace trainmem

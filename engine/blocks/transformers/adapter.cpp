@@ -54,6 +54,7 @@ Adapter make_adapter(Size in, Size out, const char* role) {
   adapter.a = make_parameter({tuning.rank, in}, tuning.dtype, "LoRA A");
   adapter.b = make_parameter({out, tuning.rank}, tuning.dtype, "LoRA B");
   adapter.dropout = tuning.dropout;
+  run.tape.adapter_elements += (Size(tuning.rank) * (in + out) * run.times_of(run.layer)).recorded();
   return adapter;
 }
 
