@@ -140,6 +140,7 @@ enum class Optimizer {
   lion,
   lion_8bit,
   muon,
+  muon_adamw,
   galore,
   none
 };

@@ -195,7 +195,7 @@ constexpr Field fields[] = {
 
     // Recipe: optimizer.
     {"/recipe/optimizer", "opt", [](Config& c) -> Member { return c.recipe.optimizer; }, 0, 0, "", "Optimizer",
-     "Optimizer; none: forward and backward alone."},
+     "Optimizer; muon_adamw: Muon for the matrices of blocks, AdamW for the rest; none: forward and backward alone."},
     {"/recipe/optimizer_implementation", "opt_impl",
      [](Config& c) -> Member { return c.recipe.optimizer_implementation; }, 0, 0, "", "Optimizer",
      "How its step runs: tensor by tensor, foreach over lists, one fused kernel, or inside backward."},

@@ -17,10 +17,10 @@ constexpr const char* gpu_architectures[] = {"unknown", "pascal", "volta",     "
 constexpr const char* frameworks[] = {"pytorch", "transformers", "torchtitan", "torchtune", "megatron", "deepspeed"};
 constexpr const char* precisions[] = {"fp32",          "bf16",          "fp16",      "bf16_mixed", "fp16_mixed",
                                       "bf16_autocast", "fp16_autocast", "fsdp_bf16", "fp8"};
-constexpr const char* optimizers[] = {"adamw",   "adamw_amsgrad", "adamw_8bit", "adamw_paged",  "adamw_paged_8bit",
-                                      "sgd",     "sgd_momentum",  "adafactor",  "adafactor_hf", "adagrad",
-                                      "rmsprop", "nadam",         "lion",       "lion_8bit",    "muon",
-                                      "galore",  "none"};
+constexpr const char* optimizers[] = {"adamw",      "adamw_amsgrad", "adamw_8bit", "adamw_paged",  "adamw_paged_8bit",
+                                      "sgd",        "sgd_momentum",  "adafactor",  "adafactor_hf", "adagrad",
+                                      "rmsprop",    "nadam",         "lion",       "lion_8bit",    "muon",
+                                      "muon_adamw", "galore",        "none"};
 constexpr const char* optimizer_implementations[] = {"for_loop", "foreach", "fused", "in_backward"};
 constexpr const char* data_parallels[] = {"ddp", "zero1", "zero2", "zero3", "fsdp"};
 constexpr const char* reshards[] = {"auto", "always", "never"};

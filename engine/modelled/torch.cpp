@@ -8,12 +8,17 @@ namespace {
 
 bool is_mixed(const Recipe& r) { return r.precision == Precision::bf16_mixed || r.precision == Precision::fp16_mixed; }
 
+bool is_muon(const Recipe& r) { return r.optimizer == Optimizer::muon || r.optimizer == Optimizer::muon_adamw; }
+
 constexpr Missing<Recipe> all_missing[] = {
     {"/recipe/precision", "ZeRO in another precision than DeepSpeed's own is", "Choose bf16_mixed, fp16_mixed or fp32.",
      [](const Recipe& r) { return uses_zero(r) && r.precision != Precision::fp32 && !is_mixed(r); }},
     {"/recipe/optimizer", "This optimizer under ZeRO is", "Choose adamw.",
+     [](const Recipe& r) { return uses_zero(r) && (is_muon(r) || r.optimizer == Optimizer::galore); }},
+    {"/recipe/optimizer", "Muon of sharded matrices, which it gathers, is", "Choose adamw, or ddp.",
      [](const Recipe& r) {
-       return uses_zero(r) && (r.optimizer == Optimizer::muon || r.optimizer == Optimizer::galore);
+       const bool sharded = r.data_parallel == DataParallel::fsdp && r.data_parallel_size * r.context_parallel > 1;
+       return is_muon(r) && (sharded || r.tensor_parallel > 1);
      }},
     {"/recipe/optimizer_implementation", "A step inside backward under ZeRO is", "Choose fused or foreach.",
      [](const Recipe& r) {

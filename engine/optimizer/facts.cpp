@@ -100,10 +100,23 @@ std::vector<Group> grouped(StepOrder order, const std::vector<SteppedTensor>& te
 
 bool has_facts(Optimizer optimizer) { return optimizer != Optimizer::galore; }
 
+std::span<const OptimizerPart> optimizer_parts(Optimizer optimizer) {
+  static constexpr OptimizerPart together[] = {{Optimizer::muon, Members::hidden_matrices},
+                                               {Optimizer::adamw, Members::others}};
+  static constexpr auto alone = [] {
+    std::array<OptimizerPart, static_cast<std::size_t>(Optimizer::none) + 1> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = {static_cast<Optimizer>(i), Members::all};
+    return all;
+  }();
+  if (optimizer == Optimizer::muon_adamw) return together;
+  return {&alone[static_cast<std::size_t>(optimizer)], 1};
+}
+
 OptimizerImplementation implementation_of(Optimizer optimizer, OptimizerImplementation asked) {
   switch (optimizer) {
     case Optimizer::adamw:
     case Optimizer::adamw_amsgrad:
+    case Optimizer::muon_adamw:
     case Optimizer::sgd:
     case Optimizer::sgd_momentum: return asked;
     case Optimizer::adagrad:  // its fused step is for CPU tensors

@@ -80,12 +80,30 @@ struct OptimizerFacts {
   bool paged = false;                   ///< large states lie in managed memory, outside PyTorch's counters
 };
 
+/// Which parameters an optimizer was given.
+enum class Members : std::uint8_t {
+  all,
+  hidden_matrices,  ///< the matrices of blocks: neither embeddings nor head
+  others,
+};
+
+/// Optimizers that a training loop holds side by side.
+struct OptimizerPart {
+  Optimizer optimizer;
+  Members members;
+};
+
+/// muon_adamw: Muon for the matrices of blocks and AdamW for all else, as Muon's authors use it (KellerJordan/Muon
+/// README; pytorch torch/optim/_muon.py: Muon). Every other optimizer is one.
+std::span<const OptimizerPart> optimizer_parts(Optimizer optimizer);
+
 /// False for optimizers whose step is not known here (GaLore).
 bool has_facts(Optimizer optimizer);
 
 /// The implementation that runs when `asked` is asked for: not every optimizer has every one.
 OptimizerImplementation implementation_of(Optimizer optimizer, OptimizerImplementation asked);
 
+/// Of one part: muon_adamw has none of its own.
 OptimizerFacts optimizer_facts(Optimizer optimizer, OptimizerImplementation implementation);
 
 /// One parameter as its optimizer sees it: under sharding, the local shard.

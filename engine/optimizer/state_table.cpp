@@ -182,6 +182,7 @@ std::span<const StateLine> state_table(Optimizer optimizer, OptimizerImplementat
     case Optimizer::lion_8bit: return lion_8bit_states;
     case Optimizer::muon: return muon_states;
     case Optimizer::sgd:
+    case Optimizer::muon_adamw:
     case Optimizer::galore:
     case Optimizer::none: return {};
   }

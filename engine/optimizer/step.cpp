@@ -18,15 +18,18 @@ int dtensor_meshes(const Recipe& r) {
 OptimizerStep::OptimizerStep(const Recipe& recipe, const Formats& formats)
     : in_backward_(recipe.optimizer_implementation == OptimizerImplementation::in_backward),
       clipping_(recipe.gradient_clipping && !in_backward_),
-      meshes_(dtensor_meshes(recipe)),
-      walk_(recipe.optimizer, recipe.optimizer_implementation, formats.optimizer_states) {
+      meshes_(dtensor_meshes(recipe)) {
   const Place place(place_name, Component::optimizer_temporaries);
-  if (optimizer_facts(recipe.optimizer, recipe.optimizer_implementation).states_at_construction) walk_.make_states();
+  for (const OptimizerPart& part : optimizer_parts(recipe.optimizer)) {
+    OptimizerWalk& walk = walks_.emplace_back(part, recipe.optimizer_implementation, formats.optimizer_states);
+    if (optimizer_facts(part.optimizer, recipe.optimizer_implementation).states_at_construction) walk.make_states();
+  }
   if (!in_backward_) return;
   for (const Tensor& parameter : active_run().parameters)
     parameter->gradient_hook = [this](const Tensor& leaf) {
       const Place in_step(place_name, Component::optimizer_temporaries);
-      walk_.step_alone(leaf);
+      for (OptimizerWalk& walk : walks_)
+        if (walk.has(static_cast<std::size_t>(leaf->parameter))) walk.step_alone(leaf);
       leaf->grad.reset();
     };
 }
@@ -40,9 +43,11 @@ void OptimizerStep::step() {
   if (in_backward_) return;
   const Place place(place_name, Component::optimizer_temporaries);
   if (clipping_) clip_gradient_norm(meshes_);
-  walk_.step();
+  for (OptimizerWalk& walk : walks_) walk.step();
 }
 
-void OptimizerStep::zero_grad() { walk_.zero_grad(); }
+void OptimizerStep::zero_grad() {
+  for (const OptimizerWalk& walk : walks_) walk.zero_grad();
+}
 
 }  // namespace trainmem

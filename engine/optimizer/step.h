@@ -1,6 +1,8 @@
 // The optimizer in a training run: its states, its step with clipping before it, gradients set to none.
 #pragma once
 
+#include <vector>
+
 #include "engine/config.h"
 #include "engine/optimizer/walk.h"
 #include "engine/step.h"
@@ -22,7 +24,7 @@ class OptimizerStep {
   bool in_backward_;
   bool clipping_;
   int meshes_;
-  OptimizerWalk walk_;
+  std::vector<OptimizerWalk> walks_;  ///< in the order in which they step
 };
 
 }  // namespace trainmem

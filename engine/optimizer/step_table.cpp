@@ -185,6 +185,7 @@ std::span<const StepLine> step_table(Optimizer optimizer, OptimizerImplementatio
     case Optimizer::adamw_paged:
     case Optimizer::adamw_paged_8bit:
     case Optimizer::lion_8bit:
+    case Optimizer::muon_adamw:
     case Optimizer::galore:
     case Optimizer::none: return {};
   }

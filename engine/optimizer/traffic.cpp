@@ -44,6 +44,7 @@ OptimizerPasses optimizer_passes(Optimizer optimizer, OptimizerImplementation as
     case Optimizer::lion:
     case Optimizer::lion_8bit:
     case Optimizer::muon:
+    case Optimizer::muon_adamw:
     case Optimizer::galore: return {2, 1, 2, 1, 0, one_pass};
   }
   return {2, 1, 2, 1, 0, one_pass};

@@ -52,8 +52,17 @@ void drop(std::vector<Tensor>& list) {
 
 }  // namespace
 
-OptimizerWalk::OptimizerWalk(Optimizer optimizer, OptimizerImplementation implementation, DType state)
-    : facts_(optimizer_facts(optimizer, implementation)), state_(state) {}
+OptimizerWalk::OptimizerWalk(OptimizerPart part, OptimizerImplementation implementation, DType state)
+    : members_(part.members), facts_(optimizer_facts(part.optimizer, implementation)), state_(state) {}
+
+bool OptimizerWalk::has(std::size_t n) const {
+  if (members_ == Members::all) return true;
+  const Run& run = active_run();
+  const bool hidden_matrix = run.parameter_layers[n] >= 0 && run.parameters[n].rank() == 2;
+  return hidden_matrix == (members_ == Members::hidden_matrices);
+}
+
+bool OptimizerWalk::steps(std::size_t n) const { return has(n) && active_run().parameters[n]->grad.defined(); }
 
 SteppedTensor OptimizerWalk::stepped(const Tensor& parameter) const {
   SteppedTensor tensor;
@@ -70,7 +79,9 @@ void OptimizerWalk::make_states() {
   made_ = true;
   const Set<Component> component(active_run().component, Component::optimizer_states);
   make_shared_states();
-  for_each_parameter([&](std::size_t, const Tensor& parameter) { make_states_of(parameter); });
+  for_each_parameter([&](std::size_t i, const Tensor& parameter) {
+    if (steps(i) || (facts_.states_at_construction && has(i) && parameter.requires_grad())) make_states_of(parameter);
+  });
 }
 
 void OptimizerWalk::make_shared_states() {
@@ -80,12 +91,7 @@ void OptimizerWalk::make_shared_states() {
   note_kept(states_.back(), code_book_rule);
 }
 
-bool OptimizerWalk::is_stepped(const Tensor& parameter) const {
-  return parameter->grad.defined() || (facts_.states_at_construction && parameter.requires_grad());
-}
-
 void OptimizerWalk::make_states_of(const Tensor& parameter) {
-  if (!is_stepped(parameter)) return;
   const SteppedTensor tensor = stepped(parameter);
   for (const StateLine& line : facts_.states) {
     if (!applies(line.only, tensor)) continue;
@@ -145,12 +151,12 @@ void OptimizerWalk::step() {
       // A variable holds its tensor until the next parameter's is there. A layer that is repeated must not end what
       // began before it: what the embedding leaves behind meets the first layer here, before that begins.
       const bool outside = active_run().parameter_layers[next - 1] < 0;
-      if (outside && next < parameters.size() && parameters[next]->grad.defined()) walk(parameters[next], variables);
+      if (outside && next < parameters.size() && steps(next)) walk(parameters[next], variables);
       for (Tensor& variable : variables) variable.reset();
     };
     for_each_parameter(
-        [&](std::size_t, const Tensor& parameter) {
-          if (parameter->grad.defined()) walk(parameter, variables);
+        [&](std::size_t i, const Tensor& parameter) {
+          if (steps(i)) walk(parameter, variables);
         },
         let_go);
     return;
@@ -168,11 +174,11 @@ void OptimizerWalk::step_lists(std::vector<bool> done) {
   const std::vector<Tensor>& parameters = active_run().parameters;
   std::array<List, optimizer_slots> lists;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (done[i] || !parameters[i]->grad.defined()) continue;
+    if (done[i] || !steps(i)) continue;
     const SteppedTensor first = stepped(parameters[i]);
     std::vector<bool> group(parameters.size());
     for (std::size_t j = i; j < parameters.size(); ++j) {
-      if (done[j] || !parameters[j]->grad.defined()) continue;
+      if (done[j] || !steps(j)) continue;
       const SteppedTensor other = stepped(parameters[j]);
       const bool format = other.parameter == first.parameter && other.gradient == first.gradient;
       const bool dimension = facts_.order == StepOrder::lists || (other.rank >= 2) == (first.rank >= 2);
@@ -197,8 +203,8 @@ void OptimizerWalk::step_alone(const Tensor& parameter) {
 }
 
 void OptimizerWalk::zero_grad() const {
-  for_each_parameter([&](std::size_t, const Tensor& parameter) {
-    if (parameter->grad.defined() && applies(facts_.members, stepped(parameter))) parameter->grad.reset();
+  for_each_parameter([&](std::size_t i, const Tensor& parameter) {
+    if (steps(i) && applies(facts_.members, stepped(parameter))) parameter->grad.reset();
   });
 }
 

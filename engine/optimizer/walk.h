@@ -32,11 +32,14 @@ void for_each_parameter(Act act) {
   for_each_parameter(act, [](std::size_t) {});
 }
 
-/// The optimizer of the active run's parameters. Only parameters that have a gradient are stepped.
+/// One optimizer of the active run's parameters. Only parameters that have a gradient are stepped.
 class OptimizerWalk {
  public:
   /// state: the format of states that follow their parameter; automatic: the parameter's.
-  OptimizerWalk(Optimizer optimizer, OptimizerImplementation implementation, DType state = DType::automatic);
+  OptimizerWalk(OptimizerPart part, OptimizerImplementation implementation, DType state = DType::automatic);
+
+  /// Whether the optimizer was given the run's n-th parameter.
+  bool has(std::size_t n) const;
 
   /// Allocates the states; the first step does it if nobody has. Paged states take no memory of this device.
   void make_states();
@@ -55,7 +58,8 @@ class OptimizerWalk {
   using Variables = std::array<Tensor, optimizer_slots>;
 
   SteppedTensor stepped(const Tensor& parameter) const;
-  bool is_stepped(const Tensor& parameter) const;
+  /// Whether the n-th parameter is the optimizer's and has a gradient.
+  bool steps(std::size_t n) const;
   void make_shared_states();
   void make_states_of(const Tensor& parameter);
   void walk(const Tensor& parameter, Variables& variables) const;
@@ -63,6 +67,7 @@ class OptimizerWalk {
   void step_lists(std::vector<bool> done);
   void walk_lists(const std::vector<bool>& group, std::array<List, optimizer_slots>& lists) const;
 
+  Members members_;
   OptimizerFacts facts_;
   DType state_;
   bool made_ = false;

@@ -47,7 +47,7 @@ Measured step(const Model& model, Optimizer optimizer, OptimizerImplementation i
     const ActivateRun active(run);
     run.begin_phase(0, Phase::initialise, "init");
     add_parameters(run, model, dtype, folded);
-    OptimizerWalk walk(optimizer, implementation);
+    OptimizerWalk walk({optimizer, Members::all}, implementation);
     for (int i = 1; i <= 2; ++i) {
       run.begin_phase(i, Phase::optimizer_step, "optimizer");
       if (clip) clip_gradient_norm();
