@@ -140,6 +140,7 @@ pageTest('units change the words and not the bytes, and stand in the link', {}, 
 pageTest('Back also returns to the units of that moment', {}, async page => {
   await openCalculator(page);
   await pick(page, 'gpu', 'h200 sxm', 'H200');
+  await settled(page);
   await page.getByRole('radio', { name: 'GB', exact: true }).check({ force: true });
   await fragment(page);
   await page.goBack();
