@@ -14,13 +14,13 @@ bool starts_with(const std::string& text, const char* start) { return text.rfind
 /// What a file of recorded steps holds; a file of another name stands for itself.
 std::string kind_of(const CaseScore& one) {
   if (starts_with(one.file, "transformers_")) return "one GPU";
-  if (one.file == "other_families" || one.file == "other_settings" || one.file == "drawn_settings")
-    return "one GPU, further families and settings";
+  if (starts_with(one.file, "drawn_")) return "drawn at random, kept where explained";
+  if (one.file == "other_families" || one.file == "other_settings") return "one GPU, further families and settings";
   if (one.file == "lora") return "LoRA";
   if (one.file == "experts") return "mixture of experts";
-  if (one.file == "ddp" || one.file == "drawn_ddp") return "DDP";
+  if (one.file == "ddp") return "DDP";
   if (one.file == "fsdp1") return "FSDP1";
-  if (one.file == "fsdp2" || one.file == "drawn_fsdp2") return "FSDP2";
+  if (one.file == "fsdp2") return "FSDP2";
   if (one.file == "tensor_parallel") return "tensor parallel";
   if (one.file == "torchtitan") return "torchtitan, FSDP2";
   return one.file;
