@@ -137,7 +137,6 @@ Model minimax_m2() {
   Model model = make("minimax_m2", 200064, 3072, 62, 48, 8, 1536);
   model.head_dim = 128;
   model.max_position_embeddings = 196608;
-  model.partial_rotary_factor = 0.5;
   model.qk_norm = QkNorm::full;
   model.experts.num_experts = 256;
   model.experts.num_experts_per_tok = 8;
