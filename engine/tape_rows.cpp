@@ -82,7 +82,8 @@ std::vector<Row> rows_at(const Recording& tape, std::uint32_t event) {
   const auto order = sorted_indices(rows.size(), [&](Index i, Index j) {
     const Row& a = rows[i];
     const Row& b = rows[j];
-    return std::tie(b.bytes, a.name, a.shape, a.dtype, a.why) < std::tie(a.bytes, b.name, b.shape, b.dtype, b.why);
+    return std::tie(b.bytes, a.name, a.shape, a.dtype, a.why, a.source) <
+           std::tie(a.bytes, b.name, b.shape, b.dtype, b.why, b.source);
   });
   std::vector<Row> sorted;
   for (const Index i : order) sorted.push_back(std::move(rows[i]));

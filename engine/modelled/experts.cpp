@@ -44,6 +44,7 @@ constexpr Missing<Config> all_missing[] = {
     {"/recipe/data_parallel_size", "Shards of experts that do not divide their width evenly are",
      "Choose a power of two, or fewer GPUs than there are experts.",
      [](const Config& c) {
+       if (shards(c.recipe) < c.recipe.expert_parallel || c.recipe.expert_parallel < 1) return false;
        const std::int64_t of_one = shards(c.recipe) / c.recipe.expert_parallel;
        return torchtitan(c) && experts(c) && c.recipe.data_parallel == DataParallel::fsdp &&
               shards(c.recipe) > c.model.experts.num_experts &&

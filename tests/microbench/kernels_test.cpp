@@ -37,7 +37,7 @@ struct Damage {
 
 }  // namespace
 
-TEST_CASE("microbench: every kernel of every variant computes what it names, in both element types") {
+TEST_CASE("kernels on the processor: every kernel of every variant computes what it names, in both element types") {
   for (const KernelFacts& kernel : kernels) {
     for (const Variant variant : {Variant::tuned, Variant::plain, Variant::runtime}) {
       if (!has_variant(kernel.kernel, variant)) continue;
@@ -53,7 +53,7 @@ TEST_CASE("microbench: every kernel of every variant computes what it names, in 
   CHECK(host_runtime::in_use == 0);
 }
 
-TEST_CASE("microbench: one wrong bit in a result, or in what was read, fails the run") {
+TEST_CASE("kernels on the processor: one wrong bit in a result, or in what was read, fails the run") {
   for (const Element element : {Element::fp32, Element::fp64}) {
     for (const Kernel kernel : {Kernel::write, Kernel::copy, Kernel::scale, Kernel::add, Kernel::triad}) {
       const Damage damage(2, element);

@@ -253,7 +253,7 @@ TEST_CASE("microbench: without a GPU the program says so and ends with 2") {
   }
 }
 
-TEST_CASE("microbench: the whole program, with kernels that run on the processor") {
+TEST_CASE("kernels on the processor: the whole program") {
   const char* const program = TRAINMEM_HBM_BANDWIDTH "_on_host";
   const Ended lines = run("--size 256KiB --repeats 3 --compare --csv --element fp64 --kernel read,copy", program);
   CHECK(lines.status == 0);
