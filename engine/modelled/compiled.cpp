@@ -7,8 +7,16 @@
 namespace trainmem {
 namespace {
 
-/// Blocks of which a partition was recorded: Llama's with its RMSNorm or Gemma's, whole heads turned, gated MLP.
+bool is_gpt2(const Model& m) {
+  const bool activates = m.hidden_act == Activation::gelu || m.hidden_act == Activation::gelu_new ||
+                         m.hidden_act == Activation::gelu_pytorch_tanh || m.hidden_act == Activation::gelu_fast;
+  return m.model_type == "gpt2" && activates;
+}
+
+/// Blocks of which a partition was recorded: GPT-2's, and Llama's with its RMSNorm or Gemma's, whole heads turned,
+/// gated MLP.
 bool has_compiled_block(const Model& m) {
+  if (is_gpt2(m)) return true;
   const transformers::LlamaForm* form = transformers::llama_form(m);
   return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_attention &&
          !form->fused_mlp && form->query_key_norm != transformers::LlamaForm::QueryKeyNorm::turned &&
@@ -28,15 +36,15 @@ constexpr Missing<Config> of_blocks[] = {
      [](const Config& c) { return !has_compiled_block(c.model); }},
     {"/recipe/compile_blocks", "torch.compile of blocks of this framework is", eager,
      [](const Config& c) { return c.recipe.framework == Framework::megatron; }},
-    {"/recipe/compile_blocks", "torch.compile of blocks with autocast is",
-     "Choose bf16, fp16, fp32 or fsdp_bf16, or set it to false.",
-     [](const Config& c) { return formats(c.recipe).autocast != DType::automatic; }},
-    {"/recipe/compile_blocks", "torch.compile of blocks with eager attention or dropout is",
-     "Choose attention sdpa or flash and no dropout, or set it to false.",
+    {"/recipe/compile_blocks", "torch.compile of blocks with eager attention is",
+     "Choose attention sdpa or flash, or set it to false.",
      [](const Config& c) {
        return c.recipe.attention == AttentionKernel::eager || c.recipe.attention == AttentionKernel::sdpa_math ||
-              c.model.attention_sinks || c.model.attention_dropout > 0 || c.model.hidden_dropout > 0;
+              c.model.attention_sinks;
      }},
+    {"/recipe/compile_blocks", "torch.compile of adapters under autocast is",
+     "Choose bf16, fp16, fp32 or fsdp_bf16, or set it to false.",
+     [](const Config& c) { return c.recipe.lora.rank > 0 && formats(c.recipe).autocast != DType::automatic; }},
     {"/recipe/compile_blocks", "torch.compile of adapters with dropout, or in another format than the weights', is",
      "Set lora.dropout to 0 and lora.adapter_dtype to the weights' format, or this to false.",
      [](const Config& c) { return !adapters_compile(c.recipe); }},

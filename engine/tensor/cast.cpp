@@ -42,6 +42,12 @@ Tensor autocast_low(Tensor argument) {
   if (x.dtype() != DType::float32 && !is_half(x.dtype())) return x;
   const bool cacheable = x.dtype() == DType::float32 && x.requires_grad() && x->leaf && !x->is_view;
   if (!cacheable) return to(std::move(x), run.autocast.dtype);
+  if (run.compiled_region != 0) {
+    // Traced without the cache (torch/_functorch/aot_autograd.py: disable_autocast_cache). The partitioner keeps the
+    // copy: made again, it would have to be written to memory again (partitioners.py: is_materialized_backwards).
+    const Set<Component> component(run.component, Component::weights);
+    return to(std::move(x), run.autocast.dtype, autocast_rule.name);
+  }
   const auto found = run.autocast_weights.find(x.get());
   if (found != run.autocast_weights.end()) return found->second;
   const Tensor weight = x;

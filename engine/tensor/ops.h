@@ -90,6 +90,11 @@ Tensor in_place_rms_norm(Tensor x, const Tensor& weight);
 
 // Pointwise chains in one kernel, as torch.compile makes them: see compiled.cpp.
 Tensor compiled_rms_norm(Tensor x, const Tensor& weight);
+Tensor compiled_layer_norm(Tensor x, const Tensor& weight, const Tensor& bias);
+Tensor compiled_activation(Tensor x);
+/// residual + dropout(branch). `written`: into memory; else whoever reads the sum adds again, and keeping it keeps the
+/// branch. In one format the sum is written over the branch.
+Tensor compiled_residual_sum(Tensor residual, Tensor branch, double dropout, bool written);
 Tensor compiled_gated_product(Tensor gate, Tensor up);  ///< act(gate) * up
 Tensor compiled_rotary(Tensor x);                       ///< query or key turned by its position
 /// The gated product of a kernel library: backward writes over what was kept.

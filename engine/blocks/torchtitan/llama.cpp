@@ -71,16 +71,17 @@ class TransformerBlock : public transformers::Block {
 
   Tensor forward(Tensor x, const BlockInputs& inputs) override {
     Tensor h = attention(norm("norm before attention", attention_norm_, x), inputs);
-    h = add_to(x, std::move(h));
+    h = add_to(x, std::move(h), false);
     Tensor fed = experts_or_mlp(norm("norm before MLP", mlp_norm_, h));
-    return add_to(h, std::move(fed));
+    return add_to(h, std::move(fed), true);
   }
 
  private:
   static bool compiled() { return active_run().compiled_region != 0; }
 
-  static Tensor add_to(const Tensor& residual, Tensor x) {
-    return compiled() ? add_in_place(std::move(x), residual) : residual + std::move(x);
+  /// `last`: the sum is what the block returns.
+  static Tensor add_to(const Tensor& residual, Tensor x, bool last) {
+    return compiled() ? compiled_residual_sum(residual, std::move(x), 0.0, last) : residual + std::move(x);
   }
 
   static Tensor norm(const char* name, const NormLayer& layer, const Tensor& x) {

@@ -23,18 +23,28 @@ class Gpt2Block : public Block {
       hidden = norm_1_(std::move(hidden));
     }
     Tensor weights;
-    const Tensor attended = attend(hidden, inputs, weights);
-    hidden = attended + residual;
+    Tensor attended = attend(hidden, inputs, weights);
+    if (compiled()) {
+      hidden = compiled_residual_sum(std::move(residual), std::move(attended), model_.hidden_dropout, false);
+    } else {
+      hidden = attended + residual;
+    }
     residual = hidden;
     {
       const Place place("norm before MLP");
       hidden = norm_2_(std::move(hidden));
     }
-    const Tensor fed = mlp(hidden);
+    Tensor fed = mlp(hidden);
+    if (compiled()) return compiled_residual_sum(std::move(residual), std::move(fed), model_.hidden_dropout, true);
     return residual + fed;
   }
 
  private:
+  static bool compiled() { return active_run().compiled_region != 0; }
+
+  /// resid_dropout. A compiled block drops where it adds.
+  Tensor drop(Tensor x) const { return compiled() ? x : dropout(std::move(x), model_.hidden_dropout); }
+
   Tensor attend(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
     const Place place("attention");
     const Size h = model_.hidden_size;
@@ -57,7 +67,7 @@ class Gpt2Block : public Block {
     }
     out = contiguous(reshape(std::move(out), hidden.shape()));
     out = projection_(std::move(out));
-    return dropout(std::move(out), model_.hidden_dropout);
+    return drop(std::move(out));
   }
 
   Tensor mlp(Tensor x) const {
@@ -65,7 +75,7 @@ class Gpt2Block : public Block {
     Tensor hidden = up_(std::move(x));
     hidden = activate(std::move(hidden), model_.hidden_act);
     hidden = down_(std::move(hidden));
-    return dropout(std::move(hidden), model_.hidden_dropout);
+    return drop(std::move(hidden));
   }
 
   const Model& model_;

@@ -24,17 +24,18 @@ class LlamaBlock : public Block {
     hidden = norm_at("norm before attention", input_norm_, hidden);
     Tensor weights;  // of eager attention: held until the block returns
     hidden = (*attention_)(hidden, inputs, weights);
-    hidden = add_to(residual, hidden);
+    hidden = add_to(residual, hidden, false);
     residual = hidden;
     hidden = norm_at("norm before MLP", post_attention_norm_, hidden);
     hidden = (*mlp_)(hidden);
-    hidden = add_to(residual, hidden);
+    hidden = add_to(residual, hidden, true);
     return hidden;
   }
 
  private:
-  Tensor add_to(const Tensor& residual, const Tensor& x) const {
-    if (active_run().compiled_region != 0) return add_in_place(x, residual);
+  /// `last`: the sum is what the block returns.
+  Tensor add_to(const Tensor& residual, const Tensor& x, bool last) const {
+    if (active_run().compiled_region != 0) return compiled_residual_sum(residual, x, model_.hidden_dropout, last);
     if (form_.multipliers) return residual + multiply_number(x);
     if (form_.inner_dropout) return residual + x;
     return residual + dropout(x, model_.hidden_dropout);

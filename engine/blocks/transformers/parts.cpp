@@ -140,7 +140,8 @@ Tensor NormLayer::operator()(Tensor argument) const {
   const Tensor x = std::move(argument);  // a module's argument lives until the module returns
   Run& run = active_run();
   const Set<bool> distributed(run.distributed, run.tensor_parallel.sequence);
-  if (run.compiled_region != 0) return compiled_rms_norm(x, weight);
+  if (run.compiled_region != 0)
+    return form == Form::layer_norm ? compiled_layer_norm(x, weight, bias) : compiled_rms_norm(x, weight);
   switch (form) {
     case Form::layer_norm: return layer_norm(x, weight, bias);
     case Form::fused: return fused_rms_norm(x, weight);
@@ -226,6 +227,7 @@ Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, Att
 }
 
 Tensor activate(Tensor x, Activation activation) {
+  if (active_run().compiled_region != 0) return compiled_activation(std::move(x));
   switch (activation) {
     case Activation::silu: return silu(std::move(x));
     case Activation::relu: return relu(std::move(x));
