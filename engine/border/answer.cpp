@@ -5,6 +5,7 @@
 #include "engine/border/json_io_advice.h"
 #include "engine/border/json_writer.h"
 #include "engine/border/link.h"
+#include "engine/config/repair.h"
 #include "engine/config/validate.h"
 #include "engine/estimate.h"
 #include "engine/verdict.h"
@@ -42,6 +43,7 @@ Answer read_request(std::string_view text) {
   ReadConfig read = json ? read_config(text) : is_comparison(text) ? parse_comparison(text).b : parse_link(text);
   Answer answer{read.config, {}, std::move(read.issues)};
   if (!read.readable) return answer;
+  answer.understood = answer.issues.empty();
   add_new(validate(answer.config), read.model_known, answer.issues);
   return answer;
 }
@@ -82,9 +84,27 @@ std::string write_answer(const PlanAnswer& answer) {
   return out.take();
 }
 
+bool repaired(const Answer& answer, Config& config) {
+  config = answer.config;
+  return answer.understood && repair(config);
+}
+
 std::string write_answer(const Answer& answer) {
-  if (!answer.issues.empty()) return write_refusal(answer.issues);
   JsonWriter out;
+  Config better;
+  if (!answer.issues.empty() && repaired(answer, better)) {
+    out.open_object();
+    out.key("ok").boolean(false);
+    out.key("issues").raw(write_issues(answer.issues));
+    out.key("repair").open_object();
+    write_sets(answer.config, better, out);
+    out.key("config").raw(write_config_differences(better));
+    out.key("link").text(format_link(better));
+    out.close_object();
+    out.close_object();
+    return out.take();
+  }
+  if (!answer.issues.empty()) return write_refusal(answer.issues);
   out.open_object();
   out.key("ok").boolean(true);
   out.key("result").raw(write_result(answer.result));

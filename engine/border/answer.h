@@ -15,7 +15,12 @@ struct Answer {
   Config config;
   Result result;  ///< counts only if there are no issues
   Issues issues;
+  bool understood = false;  ///< all of the request could be read: the issues are of what it says
 };
+
+/// What answers in place of an answer that has issues: the configuration with their fixes, and with those of the issues
+/// that come up then. False: they do not lead to one that gets numbers.
+bool repaired(const Answer& answer, Config& config);
 
 /// The configuration alone, read and validated. The text is JSON if it begins with a brace, else a link; of a link of
 /// two configurations the second counts.
@@ -36,7 +41,8 @@ PlanAnswer plan_request(std::string_view text, std::int64_t num_gpus);
 /// {"ok":true,"plan":{...}} or a refusal.
 std::string write_answer(const PlanAnswer& answer);
 
-/// {"ok":true,"result":{...},"config":{...},"link":"..."} or {"ok":false,"issues":[...]}.
+/// {"ok":true,"result":{...},"config":{...},"link":"..."} or {"ok":false,"issues":[...]}, with "repair" if there is
+/// one.
 std::string write_answer(const Answer& answer);
 std::string write_refusal(const Issues& issues);
 

@@ -22,20 +22,6 @@ void write(const Diagnosis& diagnosis, JsonWriter& out) {
   out.close_object();
 }
 
-/// What one configuration sets otherwise than another: [{"path", "from", "to"}].
-void write_sets(const Config& before, const Config& after, JsonWriter& out) {
-  out.key("sets").open_array();
-  for (const Field& field : config_fields()) {
-    if (same(field, before, after)) continue;
-    out.open_object();
-    out.key("path").text(field.path);
-    write_value(field, before, out.key("from"));
-    write_value(field, after, out.key("to"));
-    out.close_object();
-  }
-  out.close_array();
-}
-
 void write(const Change& change, JsonWriter& out) {
   out.key("id").text(change.id);
   out.key("title").text(change.title);
@@ -54,6 +40,19 @@ void write_after(const Config& before, const Config& after, const Outcome& outco
 }
 
 }  // namespace
+
+void write_sets(const Config& before, const Config& after, JsonWriter& out) {
+  out.key("sets").open_array();
+  for (const Field& field : config_fields()) {
+    if (same(field, before, after)) continue;
+    out.open_object();
+    out.key("path").text(field.path);
+    write_value(field, before, out.key("from"));
+    write_value(field, after, out.key("to"));
+    out.close_object();
+  }
+  out.close_array();
+}
 
 void write_outcome(const Outcome& outcome, JsonWriter& out) {
   const auto range = [&](const char* key, const Range& bytes) {

@@ -137,6 +137,13 @@ bool apply_preset(const char* path, const char* what, std::span<const PresetText
   return true;
 }
 
+/// The preset that a section names, by itself or as its start; empty: none.
+std::string_view preset_named_by(const JsonTree* section) {
+  if (section == nullptr) return {};
+  const JsonTree* preset = section->kind == JsonKind::object ? section->find("preset") : section;
+  return preset != nullptr && preset->kind == JsonKind::text ? std::string_view(preset->text) : std::string_view{};
+}
+
 using ApplyPreset = void (*)(std::string_view, Config&, Issues&);
 
 void read_section(const JsonTree& root, const char* name, ApplyPreset apply, const Store& to) {
@@ -178,7 +185,26 @@ void apply_gpu_preset(std::string_view id, Config& config, Issues& issues) {
 }
 
 void apply_recipe_preset(std::string_view id, Config& config, Issues& issues) {
-  if (apply_preset("/recipe", "recipe", recipe_presets(), id, {config, issues})) config.recipe_preset = std::string(id);
+  if (!apply_preset("/recipe", "recipe", recipe_presets(), id, {config, issues})) return;
+  config.recipe_preset = std::string(id);
+  fit_sequence(config);
+}
+
+bool take_model_of_recipe(std::string_view recipe, bool gpu_given, Config& config, Issues& issues) {
+  if (recipe.empty()) {
+    issues.push_back({"missing", "/model", "There is no model.",
+                      "Name a model preset such as \"llama2-7b\", give a model's sizes, or name a recipe preset, which "
+                      "has a model of its own."});
+    return false;
+  }
+  const PresetText* preset = find_preset(recipe_presets(), recipe);
+  if (preset == nullptr) return false;  // the unknown recipe is what is wrong
+  const JsonTree root = parse_json(preset->json).root;
+  const JsonTree* model = root.find("model");
+  const JsonTree* gpu = root.find("gpu");
+  if (model != nullptr) apply_model_preset(model->text, config, issues);
+  if (gpu != nullptr && !gpu_given) apply_gpu_preset(gpu->text, config, issues);
+  return model != nullptr;
 }
 
 ReadConfig read_config(std::string_view json) {
@@ -212,9 +238,9 @@ ReadConfig read_config(std::string_view json) {
     }
   }
   if (text.root.find("model") == nullptr) {
-    out.model_known = false;
-    out.issues.push_back(
-        {"missing", "/model", "There is no model.", "Name a preset such as \"llama2-7b\", or give its sizes."});
+    const bool gpu_given = text.root.find("gpu") != nullptr;
+    out.model_known =
+        take_model_of_recipe(preset_named_by(text.root.find("recipe")), gpu_given, out.config, out.issues);
   }
   read_section(text.root, "model", apply_model_preset, to);
   start_recipe(out.config, Recipe{}.framework);

@@ -4,6 +4,7 @@
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_field.h"
 #include "engine/border/json_writer.h"
+#include "engine/config/text.h"
 #include "engine/config/values.h"
 
 namespace trainmem {
@@ -76,6 +77,22 @@ std::string write_config_differences(const Config& config) {
   return write_fields(config, &base);
 }
 
+namespace {
+
+void write_fix(const Fix& fix, JsonWriter& out) {
+  const Field* field = find_field_by_path(fix.path);
+  if (field == nullptr) return;
+  Config fixed;
+  Issues none;
+  store_text(*field, fix.value, {fixed, none});
+  out.key("fix").open_object();
+  out.key("path").text(fix.path);
+  write_value(*field, fixed, out.key("value"));
+  out.close_object();
+}
+
+}  // namespace
+
 std::string write_issues(const Issues& issues) {
   JsonWriter out;
   out.open_array();
@@ -85,6 +102,7 @@ std::string write_issues(const Issues& issues) {
     out.key("path").text(issue.path);
     out.key("message").text(issue.message);
     out.key("hint").text(issue.hint);
+    write_fix(issue.fix, out);
     out.close_object();
   }
   out.close_array();

@@ -177,6 +177,14 @@ bool store_fields(const std::vector<Part>& parts, bool of_model, const Store& to
   return any;
 }
 
+bool gives_gpu(const std::vector<Part>& parts) {
+  for (const Part& part : parts) {
+    const Field* field = find_field_by_key(part.key);
+    if (field != nullptr && std::string_view(field->path).substr(0, 5) == "/gpu/") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string percent_encode(std::string_view text) {
@@ -233,6 +241,10 @@ ReadConfig parse_link(std::string_view link) {
   if (gpu != nullptr) apply_gpu_preset(gpu->value, out.config, out.issues);
   // A recipe starts from the model as the link gives it.
   const bool sizes = store_fields(parts, true, to);
+  if (model == nullptr && !sizes) {
+    const std::string_view named = recipe != nullptr ? std::string_view(recipe->value) : std::string_view{};
+    out.model_known = take_model_of_recipe(named, gpu != nullptr || gives_gpu(parts), out.config, out.issues);
+  }
   start_recipe(out.config, Recipe{}.framework);
   if (recipe != nullptr) {
     apply_recipe_preset(recipe->value, out.config, out.issues);
@@ -241,9 +253,6 @@ ReadConfig parse_link(std::string_view link) {
     if (index >= 0) start_recipe(out.config, static_cast<Framework>(index));
   }
   store_fields(parts, false, to);
-  if (model == nullptr && !sizes) {
-    out.issues.push_back({"missing", "/model", "The link names no model.", "Add a part such as \"model=llama2-7b\"."});
-  }
   for (const Issue& issue : out.issues) {
     if (issue.path == "/model") out.model_known = false;
   }

@@ -1,4 +1,5 @@
 // The program `trainmem`. Exit status: 0 fits, 1 does not fit, 2 the input is wrong.
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "engine/command/comparison_table.h"
 #include "engine/command/files.h"
 #include "engine/command/table.h"
+#include "engine/config/text.h"
 #include "engine/launch/export.h"
 #include "engine/presets/validate_presets.h"
 
@@ -24,7 +26,8 @@ constexpr const char* help =
     "trainmem: where GPU memory goes while a language model is trained.\n"
     "\n"
     "  trainmem estimate [FILE|LINK|-] [--json]       memory of one training step\n"
-    "  trainmem estimate --model ID [--gpu ID] [--recipe ID] [--set FIELD=VALUE]... [--json]\n"
+    "  trainmem estimate [--model ID] [--gpu ID] [--recipe ID] [--set FIELD=VALUE]... [--json]\n"
+    "                                                 a recipe without a model brings its own model and GPU\n"
     "  trainmem estimate ... --advice                 and what each change alone would save\n"
     "  trainmem plan [FILE|LINK|-] --num-gpus N [--json]\n"
     "                                                 layouts of N GPUs that fit, best first\n"
@@ -52,6 +55,23 @@ int report(const Issues& issues) {
   return 2;
 }
 
+/// Issues, and below them the nearest configuration that has none.
+int report_answer(const Answer& answer) {
+  Config better;
+  if (!repaired(answer, better)) return report(answer.issues);
+  report(answer.issues);
+  std::string changes;
+  for (const Field& field : config_fields()) {
+    if (same(field, answer.config, better)) continue;
+    changes += (changes.empty() ? "" : ", ") + std::string(field.path + 1) + " = " +
+               (field.in(better).type() == FieldType::boolean ? (field.in(better).boolean() ? "true" : "false")
+                                                              : value_text(field, better));
+  }
+  std::replace(changes.begin(), changes.end(), '/', '.');
+  std::fputs(("\nWith " + changes + " there is an answer:\n  " + format_link(better) + "\n").c_str(), stderr);
+  return 2;
+}
+
 ReadConfig read(const std::string& text) {
   if (is_json(text)) return read_config(text);
   return is_comparison(text) ? parse_comparison(text).b : parse_link(text);
@@ -67,7 +87,7 @@ int run_estimate(const Arguments& arguments) {
   }
   const Answer answer = answer_request(input.text);
   if (arguments.json) print((arguments.advice ? advice(input.text) : write_answer(answer)) + "\n");
-  if (!answer.issues.empty()) return report(answer.issues);
+  if (!answer.issues.empty()) return report_answer(answer);
   const Verdict& verdict = answer.result.verdict;
   if (!arguments.json) {
     print(result_table(answer.config, answer.result));

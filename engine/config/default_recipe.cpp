@@ -41,6 +41,10 @@ Recipe default_recipe(Framework framework) {
 
 void start_recipe(Config& config, Framework framework) {
   config.recipe = default_recipe(framework);
+  fit_sequence(config);
+}
+
+void fit_sequence(Config& config) {
   const std::int64_t longest = longest_sequence(config.model);
   if (longest > 0 && longest < config.recipe.sequence_length) config.recipe.sequence_length = longest;
 }

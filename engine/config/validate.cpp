@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "engine/config/values.h"
@@ -61,7 +62,17 @@ class Rules {
     if (divisor <= 0 || value % divisor == 0) return;
     issues_.push_back({"not_divisible", path,
                        what + " " + text(value) + " does not divide by " + divisor_name + " " + text(divisor) + ".",
-                       divisors_hint(value, divisor)});
+                       divisors_hint(value, divisor), fix_of(path, value, divisor)});
+  }
+
+  /// The greatest divisor below, or of a length the greatest multiple.
+  static Fix fix_of(std::string_view path, std::int64_t value, std::int64_t divisor) {
+    if (path == "/recipe/sequence_length")
+      return {std::string(path), text(std::max(value / divisor, std::int64_t{1}) * divisor)};
+    if (path.substr(0, 8) != "/recipe/" || path == "/recipe/context_parallel" || value <= 0) return {};
+    std::int64_t below = std::min(divisor, value);
+    while (value % below != 0) --below;
+    return {std::string(path), text(below)};
   }
 
   /// Divisors of the value that lie around the one that was given.
@@ -77,8 +88,8 @@ class Rules {
     return text(value) + " divides by " + text(below) + (above > 0 ? " and by " + text(above) : "") + ".";
   }
 
-  void contradiction(const char* path, const std::string& message, const std::string& hint) {
-    issues_.push_back({"contradiction", path, message, hint});
+  void contradiction(const char* path, const std::string& message, const std::string& hint, const Fix& fix = {}) {
+    issues_.push_back({"contradiction", path, message, hint, fix});
   }
 
   void check_heads() {
@@ -101,10 +112,12 @@ class Rules {
     }
     const std::int64_t longest = longest_sequence(model_);
     if (recipe_.sequence_length <= longest) return;
-    issues_.push_back({"out_of_range", "/recipe/sequence_length",
+    issues_.push_back({"out_of_range",
+                       "/recipe/sequence_length",
                        "sequence_length " + text(recipe_.sequence_length) + " is longer than the model's table of " +
                            text(longest) + " learned positions.",
-                       "Give at most " + text(longest) + ", or more rows as learned_positions."});
+                       "Give at most " + text(longest) + ", or more rows as learned_positions.",
+                       {"/recipe/sequence_length", text(longest)}});
   }
 
   void check_experts() {
@@ -114,8 +127,9 @@ class Rules {
         contradiction("/model/experts/num_experts", "The model has sizes of experts but no experts.",
                       "Give num_experts, or set the other sizes to 0.");
       }
-      if (recipe_.expert_parallel > 1) {
-        contradiction("/recipe/expert_parallel", "The model has no experts to divide.", "Set expert_parallel to 1.");
+      if (recipe_.expert_parallel > 1 && model_.num_hidden_layers > 0) {
+        contradiction("/recipe/expert_parallel", "The model has no experts to divide.", "Set expert_parallel to 1.",
+                      {"/recipe/expert_parallel", "1"});
       }
       return;
     }
@@ -140,16 +154,19 @@ class Rules {
                         text(recipe_.expert_parallel) + " x " + text(recipe_.expert_tensor_parallel) +
                         " does not divide.",
                     "Choose expert_parallel times expert_tensor_parallel as a divisor of data_parallel_size times "
-                    "context_parallel times tensor_parallel.");
+                    "context_parallel times tensor_parallel.",
+                    recipe_.expert_tensor_parallel == 1
+                        ? Fix{"/recipe/expert_parallel", text(std::gcd(ranks, recipe_.expert_parallel))}
+                        : Fix{});
     }
   }
 
   void check_tensor_parallel() {
     const std::int64_t tp = recipe_.tensor_parallel;
     if (recipe_.sequence_parallel && tp == 1) {
-      contradiction("/recipe/sequence_parallel",
-                    "sequence_parallel divides among tensor-parallel GPUs, of which there is one.",
-                    "Set sequence_parallel to false, or tensor_parallel to 2 or more.");
+      contradiction(
+          "/recipe/sequence_parallel", "sequence_parallel divides among tensor-parallel GPUs, of which there is one.",
+          "Set sequence_parallel to false, or tensor_parallel to 2 or more.", {"/recipe/sequence_parallel", "0"});
     }
     if (tp <= 1) return;
     const char* path = "/recipe/tensor_parallel";
@@ -175,7 +192,7 @@ class Rules {
   void check_context_parallel() {
     if (recipe_.attention == AttentionKernel::eager) {
       contradiction("/recipe/attention", "Megatron's own attention does not share a sequence among GPUs.",
-                    "Set attention to sdpa or flash, or context_parallel to 1.");
+                    "Set attention to sdpa or flash, or context_parallel to 1.", {"/recipe/attention", "sdpa"});
     }
     if (recipe_.context_parallel_method == ContextParallelMethod::all_to_all) {
       not_divisible("/recipe/context_parallel", "num_key_value_heads", model_.num_key_value_heads,
@@ -190,32 +207,38 @@ class Rules {
     const bool interleaved = recipe_.pipeline_schedule == PipelineSchedule::interleaved;
     if (recipe_.virtual_pipeline_stages > 1 && !interleaved) {
       contradiction("/recipe/virtual_pipeline_stages", "Only an interleaved schedule has virtual stages.",
-                    "Set it to 1, or pipeline_schedule to interleaved.");
+                    "Set it to 1, or pipeline_schedule to interleaved.", {"/recipe/virtual_pipeline_stages", "1"});
     }
     if (pp <= 1) {
       if (first > 0 || last > 0) {
-        contradiction(first > 0 ? "/recipe/pipeline_first_stage_layers" : "/recipe/pipeline_last_stage_layers",
-                      "There is one pipeline stage, which holds all layers.",
-                      "Set it to 0, or pipeline_parallel to 2 or more.");
+        const char* uneven = first > 0 ? "/recipe/pipeline_first_stage_layers" : "/recipe/pipeline_last_stage_layers";
+        contradiction(uneven, "There is one pipeline stage, which holds all layers.",
+                      "Set it to 0, or pipeline_parallel to 2 or more.", {uneven, "0"});
       }
       return;
     }
     if (interleaved && recipe_.virtual_pipeline_stages == 1) {
       contradiction("/recipe/virtual_pipeline_stages",
                     "An interleaved schedule has several virtual stages on each GPU.",
-                    "Set it to 2 or more, or pipeline_schedule to 1f1b.");
+                    "Set it to 2 or more, or pipeline_schedule to 1f1b.", {"/recipe/pipeline_schedule", "1f1b"});
     }
     if (recipe_.pipeline_schedule == PipelineSchedule::gpipe && recipe_.gradient_accumulation_steps > most_gpipe) {
       issues_.push_back(
-          {"out_of_range", "/recipe/gradient_accumulation_steps",
+          {"out_of_range",
+           "/recipe/gradient_accumulation_steps",
            "GPipe keeps the activations of all " + text(recipe_.gradient_accumulation_steps) + " micro-batches.",
-           "Give at most " + text(most_gpipe) + ", or set pipeline_schedule to 1f1b."});
+           "Give at most " + text(most_gpipe) + ", or set pipeline_schedule to 1f1b.",
+           {"/recipe/gradient_accumulation_steps", text(most_gpipe)}});
     }
     const char* path = "/recipe/pipeline_parallel";
     const std::int64_t layers = model_.num_hidden_layers;
-    if (layers > 0 && pp > layers) {
-      issues_.push_back({"out_of_range", path, text(layers) + " layers cannot fill " + text(pp) + " stages.",
-                         "Give at most " + text(layers) + "."});
+    if (layers == 0) return;
+    if (pp > layers) {
+      issues_.push_back({"out_of_range",
+                         path,
+                         text(layers) + " layers cannot fill " + text(pp) + " stages.",
+                         "Give at most " + text(layers) + ".",
+                         {path, text(layers)}});
       return;
     }
     const std::int64_t chunks = interleaved ? std::max<std::int64_t>(1, recipe_.virtual_pipeline_stages) : 1;
@@ -225,17 +248,22 @@ class Rules {
       // Embedding and head count as a layer each, and every stage has a layer of its own.
       if ((layers + 2) / (pp * chunks) < 2) {
         issues_.push_back(
-            {"out_of_range", path,
+            {"out_of_range",
+             path,
              text(layers) + " layers, embedding and head are too few for " + text(pp * chunks) + " stages.",
-             "Give at most " + text((layers + 2) / 2 / chunks) + "."});
+             "Give at most " + text((layers + 2) / 2 / chunks) + ".",
+             {path, text(std::max(std::int64_t{1}, (layers + 2) / 2 / chunks))}});
       }
     } else if (first + last > 0) {
       if (even_layers < even_stages || (even_stages == 0 && even_layers != 0) ||
           (even_stages > 0 && even_layers % even_stages != 0)) {
-        issues_.push_back({"not_divisible", path,
-                           text(even_layers) + " layers between first and last stage do not divide by " +
-                               text(even_stages) + " stages.",
-                           "Change the layers of the first or last stage."});
+        issues_.push_back(
+            {"not_divisible",
+             path,
+             text(even_layers) + " layers between first and last stage do not divide by " + text(even_stages) +
+                 " stages.",
+             "Change the layers of the first or last stage: 0 divides all evenly.",
+             {first > 0 ? "/recipe/pipeline_first_stage_layers" : "/recipe/pipeline_last_stage_layers", "0"}});
       } else if (chunks > 1) {
         const std::int64_t each = even_stages > 0 ? even_layers / even_stages : 0;
         for (const std::int64_t held : {first, last, each})
@@ -253,27 +281,28 @@ class Rules {
     if (recipe_.hybrid_shard_size > 0) {
       if (!sharded_weights) {
         contradiction("/recipe/hybrid_shard_size", "Only FSDP and ZeRO-3 have shard groups.",
-                      "Set it to 0, or data_parallel to fsdp.");
+                      "Set it to 0, or data_parallel to fsdp.", {"/recipe/hybrid_shard_size", "0"});
       }
       not_divisible("/recipe/hybrid_shard_size", "data_parallel_size", recipe_.data_parallel_size, "hybrid_shard_size",
                     recipe_.hybrid_shard_size);
     }
     if (recipe_.distributed_optimizer && recipe_.data_parallel != DataParallel::ddp) {
       contradiction("/recipe/distributed_optimizer", "Megatron's distributed optimizer stands on ddp.",
-                    "Set it to false, or data_parallel to ddp.");
+                    "Set it to false, or data_parallel to ddp.", {"/recipe/distributed_optimizer", "0"});
     }
     if (recipe_.offload_optimizer && recipe_.framework == Framework::megatron && !recipe_.distributed_optimizer) {
       contradiction("/recipe/offload_optimizer", "Megatron offloads the states of its distributed optimizer alone.",
-                    "Set distributed_optimizer to true, or offload_optimizer to false.");
+                    "Set distributed_optimizer to true, or offload_optimizer to false.",
+                    {"/recipe/distributed_optimizer", "1"});
     }
     if (recipe_.offload_parameters && !sharded_weights) {
       contradiction("/recipe/offload_parameters", "Only FSDP and ZeRO-3 hold parameters outside the GPU.",
-                    "Set it to false, or data_parallel to fsdp.");
+                    "Set it to false, or data_parallel to fsdp.", {"/recipe/offload_parameters", "0"});
     }
     if (recipe_.framework == Framework::deepspeed && recipe_.pipeline_parallel > 1 &&
         (recipe_.data_parallel == DataParallel::zero2 || recipe_.data_parallel == DataParallel::zero3)) {
       contradiction("/recipe/data_parallel", "DeepSpeed has no pipeline with ZeRO-2 or ZeRO-3.",
-                    "Set data_parallel to zero1, or pipeline_parallel to 1.");
+                    "Set data_parallel to zero1, or pipeline_parallel to 1.", {"/recipe/data_parallel", "zero1"});
     }
     const double gpus = static_cast<double>(recipe_.data_parallel_size) * static_cast<double>(recipe_.tensor_parallel) *
                         static_cast<double>(recipe_.pipeline_parallel) * static_cast<double>(recipe_.context_parallel);
@@ -286,7 +315,8 @@ class Rules {
   void check_precision() {
     if (recipe_.precision == Precision::fsdp_bf16 && recipe_.data_parallel != DataParallel::fsdp) {
       contradiction("/recipe/precision", "fsdp_bf16 is the mixed precision of FSDP.",
-                    "Set data_parallel to fsdp, or precision to bf16_autocast or bf16_mixed.");
+                    "Set data_parallel to fsdp, or precision to bf16_autocast or bf16_mixed.",
+                    {"/recipe/data_parallel", "fsdp"});
     }
     // torchtitan distributed/utils.py (0b44d4c), maybe_enable_amp: "Mixed precision training is disabled".
     const bool divided = recipe_.tensor_parallel > 1 || recipe_.pipeline_parallel > 1;
@@ -294,22 +324,26 @@ class Rules {
         recipe_.precision == Precision::bf16_autocast || recipe_.precision == Precision::fp16_autocast;
     if (autocast && divided && recipe_.framework == Framework::torchtitan) {
       contradiction("/recipe/precision", "Beside tensor or pipeline parallelism torchtitan switches autocast off.",
-                    "Set precision to bf16 or fp32, or data_parallel to fsdp and precision to fsdp_bf16.");
+                    "Set precision to bf16 or fp32, or data_parallel to fsdp and precision to fsdp_bf16.",
+                    {"/recipe/precision", "bf16"});
     }
     const bool full_width = recipe_.precision == Precision::fp32 && !is_half(recipe_.activations_dtype);
     if (full_width && recipe_.attention == AttentionKernel::flash) {
       contradiction("/recipe/attention", "flash-attn computes in bf16 or fp16, and the precision is fp32.",
-                    "Set attention to sdpa, or choose a 16-bit precision.");
+                    "Set attention to sdpa, or choose a 16-bit precision.", {"/recipe/attention", "sdpa"});
     }
     if (recipe_.optimizer_implementation == OptimizerImplementation::in_backward &&
         recipe_.gradient_accumulation_steps > 1) {
       contradiction("/recipe/optimizer_implementation", "A step inside backward leaves no gradients to accumulate.",
-                    "Set gradient_accumulation_steps to 1, or choose foreach or fused.");
+                    "Set gradient_accumulation_steps to 1, or choose foreach or fused.",
+                    {"/recipe/gradient_accumulation_steps", "1"});
     }
-    if (recipe_.recomputation_layers > model_.num_hidden_layers) {
-      issues_.push_back({"out_of_range", "/recipe/recomputation_layers",
+    if (model_.num_hidden_layers > 0 && recipe_.recomputation_layers > model_.num_hidden_layers) {
+      issues_.push_back({"out_of_range",
+                         "/recipe/recomputation_layers",
                          "The model has only " + text(model_.num_hidden_layers) + " layers.",
-                         "Give at most that, or 0 for all."});
+                         "Give at most that, or 0 for all.",
+                         {"/recipe/recomputation_layers", "0"}});
     }
   }
 
@@ -334,7 +368,7 @@ class Rules {
   void check_adapters() {
     if (recipe_.quantization != Quantization::none && recipe_.lora.rank == 0) {
       contradiction("/recipe/quantization", "Quantised weights are frozen, and nothing else is trained.",
-                    "Set lora rank, or quantization to none.");
+                    "Set quantization to none, or give a rank of lora.", {"/recipe/quantization", "none"});
     }
     std::string_view rest = recipe_.lora.targets;
     bool any = false;
@@ -390,7 +424,7 @@ class Rules {
 Issues validate(const Config& config) {
   Issues issues;
   check_ranges(config, issues);
-  bool comparable = true;  // values that are missing are 0, which no rule minds
+  bool comparable = true;  // values that are missing are 0, with which no rule compares
   for (const Issue& issue : issues) comparable = comparable && issue.code == "missing";
   if (comparable) Rules(config, issues).check();
   report_not_modelled(config, issues);

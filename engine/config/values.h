@@ -34,6 +34,13 @@ Recipe default_recipe(Framework framework);
 /// The same for the configuration's model: its sequences are no longer than the model can take.
 void start_recipe(Config& config, Framework framework);
 
+/// Shortens a sequence_length that nobody gave, a default or a recipe preset's, to what the model can take.
+void fit_sequence(Config& config);
+
+/// Of a configuration that names no model: the model of its recipe preset, and the GPU too unless one is given. Without
+/// any, an issue. Is the model known now?
+bool take_model_of_recipe(std::string_view recipe, bool gpu_given, Config& config, Issues& issues);
+
 /// Tokens that a table of learned positions has room for; 0: there is no table, so no limit.
 std::int64_t longest_sequence(const Model& model);
 

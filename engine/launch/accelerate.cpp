@@ -84,6 +84,9 @@ void finish(Reading& reading) {
     reading.apply("mixed_precision", "/recipe/precision", type + "_mixed");
   } else {
     reading.apply("mixed_precision", "/recipe/precision", sharded && type == "bf16" ? "fsdp_bf16" : type + "_autocast");
+    // FullyShardedDataParallelPlugin.set_mixed_precision: one format for parameters and for reduction.
+    if (sharded && type == "bf16" && recipe.fsdp_version == 2)
+      reading.apply("mixed_precision", "/recipe/gradient_reduce_dtype", "bf16");
   }
 }
 

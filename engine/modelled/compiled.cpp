@@ -33,33 +33,36 @@ constexpr const char* eager = "Set it to false.";
 
 constexpr Missing<Config> of_blocks[] = {
     {"/recipe/compile_blocks", "torch.compile of blocks of this model is", eager,
-     [](const Config& c) { return !has_compiled_block(c.model); }},
+     [](const Config& c) { return !has_compiled_block(c.model); }, "0"},
     {"/recipe/compile_blocks", "torch.compile of blocks of this framework is", eager,
-     [](const Config& c) { return c.recipe.framework == Framework::megatron; }},
+     [](const Config& c) { return c.recipe.framework == Framework::megatron; }, "0"},
     {"/recipe/compile_blocks", "torch.compile of blocks with eager attention is",
      "Choose attention sdpa or flash, or set it to false.",
      [](const Config& c) {
        return c.recipe.attention == AttentionKernel::eager || c.recipe.attention == AttentionKernel::sdpa_math ||
               c.model.attention_sinks;
-     }},
+     },
+     "0"},
     {"/recipe/compile_blocks", "torch.compile of adapters under autocast is",
      "Choose bf16, fp16, fp32 or fsdp_bf16, or set it to false.",
-     [](const Config& c) { return c.recipe.lora.rank > 0 && formats(c.recipe).autocast != DType::automatic; }},
+     [](const Config& c) { return c.recipe.lora.rank > 0 && formats(c.recipe).autocast != DType::automatic; }, "0"},
     {"/recipe/compile_blocks", "torch.compile of adapters with dropout, or in another format than the weights', is",
      "Set lora.dropout to 0 and lora.adapter_dtype to the weights' format, or this to false.",
-     [](const Config& c) { return !adapters_compile(c.recipe); }},
+     [](const Config& c) { return !adapters_compile(c.recipe); }, "0"},
     {"/recipe/compile_blocks", "torch.compile of blocks with tensor parallelism, ZeRO-3 or a zero-bubble schedule is",
      eager,
      [](const Config& c) {
        return c.recipe.tensor_parallel > 1 || c.recipe.data_parallel == DataParallel::zero3 ||
               (c.recipe.pipeline_parallel > 1 && c.recipe.pipeline_schedule == PipelineSchedule::zero_bubble);
-     }},
+     },
+     "0"},
     {"/recipe/compile_blocks", "torch.compile of blocks with kernels of a library is",
      "Set fused_norm, fused_mlp and fused_rope to false, or this.",
      [](const Config& c) {
        return c.recipe.framework != Framework::torchtitan &&
               (c.recipe.fused_norm || c.recipe.fused_mlp || c.recipe.fused_rope);
-     }},
+     },
+     "0"},
 };
 
 }  // namespace
@@ -74,7 +77,8 @@ void report_not_modelled_compiled(const Config& config, Issues& issues) {
   if (known && recipe.tensor_parallel == 1 && recipe.framework != Framework::megatron) return;
   issues.push_back({"not_yet_modelled", recipe.compile_loss ? "/recipe/compile_loss" : "/recipe/loss",
                     "torch.compile of this loss, of a vocabulary that is divided, or in Megatron is not yet modelled.",
-                    recipe.compile_loss ? eager : "Choose full."});
+                    recipe.compile_loss ? eager : "Choose full.",
+                    recipe.compile_loss ? Fix{"/recipe/compile_loss", "0"} : Fix{"/recipe/loss", "full"}});
 }
 
 }  // namespace trainmem

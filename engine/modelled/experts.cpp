@@ -23,24 +23,24 @@ bool against_class(const Config& c, bool (*part)(const Config&)) {
   return part(c) != part(of_class);
 }
 
-constexpr const char* dense_model = "Choose a dense model.";
 constexpr const char* own_class = "Choose a model_type whose class has it, or leave it as the class has it.";
 
 constexpr Missing<Config> all_missing[] = {
     {"/model/hidden_act", "This activation of experts, under Megatron, is", "Choose framework transformers.",
-     [](const Config& c) { return megatron(c) && c.model.hidden_act == Activation::clamped_swiglu; }},
+     [](const Config& c) { return megatron(c) && c.model.hidden_act == Activation::clamped_swiglu; }, to_transformers},
     {"/model/experts/expert_bias", "Biases of experts, under Megatron, are", "Set it to false.",
-     [](const Config& c) { return megatron(c) && c.model.experts.expert_bias; }},
+     [](const Config& c) { return megatron(c) && c.model.experts.expert_bias; }, to_transformers},
     {"/recipe/expert_parallel", "Expert parallelism outside Megatron and torchtitan is",
      "Set it to 1, or choose framework megatron or torchtitan.",
-     [](const Config& c) { return !megatron(c) && !torchtitan(c) && c.recipe.expert_parallel > 1; }},
+     [](const Config& c) { return !megatron(c) && !torchtitan(c) && c.recipe.expert_parallel > 1; }, "1"},
     {"/recipe/expert_parallel", "Expert parallelism of torchtitan over other GPUs than those of an FSDP2 group is",
      "Choose fsdp, version 2, and a divisor of data_parallel_size, or of hybrid_shard_size.",
      [](const Config& c) {
        const Recipe& r = c.recipe;
        return torchtitan(c) && r.expert_parallel > 1 &&
               (r.data_parallel != DataParallel::fsdp || r.fsdp_version != 2 || shards(r) % r.expert_parallel != 0);
-     }},
+     },
+     "1"},
     {"/recipe/data_parallel_size", "Shards of experts that do not divide their width evenly are",
      "Choose a power of two, or fewer GPUs than there are experts.",
      [](const Config& c) {
@@ -52,10 +52,10 @@ constexpr Missing<Config> all_missing[] = {
      }},
     {"/recipe/expert_tensor_parallel", "Expert tensor parallelism outside Megatron is",
      "Set it to 1, or choose framework megatron.",
-     [](const Config& c) { return !megatron(c) && c.recipe.expert_tensor_parallel > 1; }},
+     [](const Config& c) { return !megatron(c) && c.recipe.expert_tensor_parallel > 1; }, "1"},
     {"/model/num_nextn_predict_layers", "Multi-token prediction, under torchtitan, is",
      "Set it to 0: torchtitan's configurations leave it out, too.",
-     [](const Config& c) { return torchtitan(c) && c.model.num_nextn_predict_layers > 0; }},
+     [](const Config& c) { return torchtitan(c) && c.model.num_nextn_predict_layers > 0; }, "0"},
     {"/model/experts/num_experts", "Experts in, or their absence from, a model of this type are", own_class,
      [](const Config& c) { return against_class(c, experts); }},
     {"/model/latent_attention/kv_lora_rank", "Latent attention in, or its absence from, a model of this type is",
@@ -63,11 +63,12 @@ constexpr Missing<Config> all_missing[] = {
     {"/recipe/recomputation", "Recomputation chosen by operations, with experts, is", "Choose none or full.",
      [](const Config& c) {
        return experts(c) && c.recipe.recomputation == Recomputation::selective_operations && !megatron(c);
-     }},
-    {"/recipe/lora/rank", "LoRA on latent attention is", dense_model,
-     [](const Config& c) { return latent(c) && c.recipe.lora.rank > 0; }},
+     },
+     "full"},
+    {"/recipe/lora/rank", "LoRA on latent attention is", "Set it to 0, or choose another model.",
+     [](const Config& c) { return latent(c) && c.recipe.lora.rank > 0; }, "0"},
     {"/recipe/quantization", "Quantised weights of experts are", "Set it to none.",
-     [](const Config& c) { return experts(c) && c.recipe.quantization != Quantization::none; }},
+     [](const Config& c) { return experts(c) && c.recipe.quantization != Quantization::none; }, "none"},
 };
 
 }  // namespace

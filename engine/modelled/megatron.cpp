@@ -5,32 +5,35 @@
 namespace trainmem {
 namespace {
 
-constexpr const char* other_framework = "Choose framework transformers or torchtitan for this model.";
+constexpr const char* other_framework = "Choose framework transformers for this model.";
 
 constexpr Missing<Config> all_missing[] = {
     {"/model/norm_placement", "A norm after each part, under Megatron, is", other_framework,
-     [](const Config& c) { return c.model.norm_placement != NormPlacement::pre || c.model.norms_per_layer != 2; }},
+     [](const Config& c) { return c.model.norm_placement != NormPlacement::pre || c.model.norms_per_layer != 2; },
+     to_transformers},
     {"/model/parallel_attention_mlp", "Attention beside the MLP, under Megatron, is", other_framework,
-     [](const Config& c) { return c.model.parallel_attention_mlp; }},
+     [](const Config& c) { return c.model.parallel_attention_mlp; }, to_transformers},
     {"/model/positions", "ALiBi under Megatron is", other_framework,
-     [](const Config& c) { return c.model.positions == Positions::alibi; }},
+     [](const Config& c) { return c.model.positions == Positions::alibi; }, to_transformers},
     {"/model/qk_norm", "A norm over all heads of the queries, under Megatron, is", other_framework,
-     [](const Config& c) { return c.model.qk_norm == QkNorm::full; }},
+     [](const Config& c) { return c.model.qk_norm == QkNorm::full; }, to_transformers},
     {"/model/norm_weight", "A norm without weight, under Megatron, is", other_framework,
-     [](const Config& c) { return !c.model.norm_weight || !c.model.final_norm; }},
+     [](const Config& c) { return !c.model.norm_weight || !c.model.final_norm; }, to_transformers},
     {"/model/embedding_norm", "A norm after the embedding, under Megatron, is", other_framework,
-     [](const Config& c) { return c.model.embedding_norm || c.model.word_embed_proj_dim > 0; }},
+     [](const Config& c) { return c.model.embedding_norm || c.model.word_embed_proj_dim > 0; }, to_transformers},
     {"/model/lm_head_bias", "A bias of the head, under Megatron, is", other_framework,
-     [](const Config& c) { return c.model.lm_head_bias; }},
+     [](const Config& c) { return c.model.lm_head_bias; }, to_transformers},
     {"/model/attn_logit_softcapping", "Soft-capping under Megatron is", other_framework,
-     [](const Config& c) { return c.model.attn_logit_softcapping > 0 || c.model.final_logit_softcapping > 0; }},
+     [](const Config& c) { return c.model.attn_logit_softcapping > 0 || c.model.final_logit_softcapping > 0; },
+     to_transformers},
     {"/model/attention_sinks", "Attention sinks under Megatron are", other_framework,
-     [](const Config& c) { return c.model.attention_sinks; }},
+     [](const Config& c) { return c.model.attention_sinks; }, to_transformers},
     {"/recipe/data_parallel", "This way of data parallelism, under Megatron, is",
      "Choose ddp, with distributed_optimizer true to divide the optimizer states.",
      [](const Config& c) {
        return c.recipe.data_parallel != DataParallel::ddp && c.recipe.data_parallel != DataParallel::zero1;
-     }},
+     },
+     "ddp"},
     {"/recipe/precision", "This precision under Megatron is", "Choose bf16_mixed, fp16_mixed or fp32.",
      [](const Config& c) {
        switch (c.recipe.precision) {
@@ -40,17 +43,20 @@ constexpr Missing<Config> all_missing[] = {
          case Precision::fp8: return false;  // fp8 has an issue of its own
          default: return true;
        }
-     }},
+     },
+     "bf16_mixed"},
     {"/recipe/attention", "A fused attention kernel without Transformer Engine is",
      "Choose eager, or set transformer_engine to true.",
      [](const Config& c) {
        return !c.recipe.transformer_engine && c.recipe.attention != AttentionKernel::eager &&
               c.recipe.attention != AttentionKernel::sdpa_math;
-     }},
+     },
+     "eager"},
     {"/recipe/attention", "This attention kernel under Megatron is", "Choose sdpa, flash or eager.",
-     [](const Config& c) { return c.recipe.attention == AttentionKernel::sdpa_math; }},
+     [](const Config& c) { return c.recipe.attention == AttentionKernel::sdpa_math; }, "sdpa"},
     {"/recipe/loss", "This loss under Megatron is", "Choose vocabulary_parallel or fused.",
-     [](const Config& c) { return c.recipe.loss == Loss::chunked || c.recipe.loss == Loss::fused_linear; }},
+     [](const Config& c) { return c.recipe.loss == Loss::chunked || c.recipe.loss == Loss::fused_linear; },
+     "vocabulary_parallel"},
     {"/recipe/optimizer", "This optimizer under Megatron is", "Choose adamw or sgd_momentum.",
      [](const Config& c) {
        switch (c.recipe.optimizer) {
@@ -59,7 +65,8 @@ constexpr Missing<Config> all_missing[] = {
          case Optimizer::sgd_momentum: return false;
          default: return true;
        }
-     }},
+     },
+     "adamw"},
 };
 
 }  // namespace

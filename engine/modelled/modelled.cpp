@@ -6,6 +6,7 @@
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/blocks/transformers/model.h"
 #include "engine/config/fields.h"
+#include "engine/config/values.h"
 #include "engine/modelled/missing.h"
 #include "engine/optimizer/facts.h"
 #include "engine/parallel/zero.h"
@@ -18,31 +19,31 @@ constexpr const char* dense_model = "Choose a dense model.";
 
 /// One line for each missing feature.
 constexpr Missing<Config> all_missing[] = {
-    {"/model/model_type", "The forward of this model type is", "Choose a model of another family.",
-     [](const Config& c) {
-       return c.recipe.framework != Framework::megatron && make_architecture(c.model, c.recipe) == nullptr;
-     }},
     {"/model/linear_attention_every", "Linear attention is", dense_model,
      [](const Config& c) { return c.model.linear_attention_every > 0; }},
     {"/recipe/fused_norm", "A fused norm of this model is", "Set it to false.",
      [](const Config& c) {
        return c.recipe.fused_norm && c.recipe.framework != Framework::megatron &&
               c.recipe.framework != Framework::torchtitan && !transformers::has_fused_norm(c.model);
-     }},
+     },
+     "0"},
     {"/recipe/fused_mlp", "A fused MLP of this model is", "Set it to false.",
      [](const Config& c) {
        return c.recipe.fused_mlp && c.recipe.framework != Framework::megatron && !transformers::has_fused_mlp(c.model);
-     }},
+     },
+     "0"},
     {"/recipe/fused_rope", "A fused rotary embedding of this model is", "Set it to false.",
      [](const Config& c) {
        return c.recipe.fused_rope && c.recipe.framework != Framework::megatron &&
               !transformers::has_fused_rope(c.model);
-     }},
+     },
+     "0"},
     {"/recipe/lora/rank", "LoRA under this framework is", "Choose framework transformers.",
      [](const Config& c) {
        return c.recipe.lora.rank > 0 &&
               (c.recipe.framework == Framework::megatron || c.recipe.framework == Framework::torchtitan);
-     }},
+     },
+     to_transformers},
     {"/recipe/fsdp_wrap_embeddings", "A loss that takes the head's weight, or chunks, with a head of its own group is",
      "Set it to false: embedding and head belong to the root then.",
      [](const Config& c) {
@@ -50,34 +51,39 @@ constexpr Missing<Config> all_missing[] = {
               c.recipe.fsdp_wrap_embeddings && !c.model.tie_word_embeddings &&
               c.recipe.data_parallel == DataParallel::fsdp &&
               c.recipe.data_parallel_size * c.recipe.context_parallel > 1;
-     }},
+     },
+     "0"},
     {"/recipe/quantization", "4-bit weights beside fp32 weights in one flat parameter of FSDP1 are",
      "Choose precision bf16 or fsdp_bf16, or fsdp_version 2.",
      [](const Config& c) {
        return c.recipe.quantization != Quantization::none && c.recipe.data_parallel == DataParallel::fsdp &&
               c.recipe.fsdp_version == 1 && c.recipe.data_parallel_size > 1 && !is_half(formats(c.recipe).weights);
-     }},
+     },
+     "/recipe/fsdp_version=2"},
     {"/recipe/quantization", "Quantised weights of Falcon are", "Set it to none.",
-     [](const Config& c) { return c.recipe.quantization != Quantization::none && c.model.model_type == "falcon"; }},
+     [](const Config& c) { return c.recipe.quantization != Quantization::none && c.model.model_type == "falcon"; },
+     "none"},
     {"/recipe/quantization", "Training on 8-bit weights is", "Choose nf4 or nf4_double.",
-     [](const Config& c) { return c.recipe.quantization == Quantization::int8; }},
+     [](const Config& c) { return c.recipe.quantization == Quantization::int8; }, "nf4"},
     {"/recipe/quantization", "Quantised weights without LoRA are", "Give recipe.lora.rank, or set it to none.",
-     [](const Config& c) { return c.recipe.quantization != Quantization::none && c.recipe.lora.rank == 0; }},
+     [](const Config& c) { return c.recipe.quantization != Quantization::none && c.recipe.lora.rank == 0; }, "none"},
     {"/recipe/context_parallel", "Context parallelism outside Megatron and torchtitan is",
      "Set it to 1, or choose framework megatron or torchtitan.",
      [](const Config& c) {
        return c.recipe.context_parallel > 1 && c.recipe.framework != Framework::megatron &&
               c.recipe.framework != Framework::torchtitan;
-     }},
+     },
+     "1"},
     {"/recipe/context_parallel", "Context parallelism with latent attention is", "Set it to 1.",
-     [](const Config& c) { return c.recipe.context_parallel > 1 && c.model.latent_attention.kv_lora_rank > 0; }},
+     [](const Config& c) { return c.recipe.context_parallel > 1 && c.model.latent_attention.kv_lora_rank > 0; }, "1"},
     {"/recipe/context_parallel", "Context parallelism of torchtitan without FSDP2, or with tensor parallelism, is",
      "Choose fsdp, version 2, and tensor_parallel 1.",
      [](const Config& c) {
        return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
               (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2 ||
                c.recipe.tensor_parallel > 1);
-     }},
+     },
+     "1"},
     {"/recipe/context_parallel", "Context parallelism of torchtitan in fp32, or with another kernel than flash's, is",
      "Choose precision fsdp_bf16 or bf16 and attention sdpa.",
      [](const Config& c) {
@@ -90,7 +96,8 @@ constexpr Missing<Config> all_missing[] = {
      [](const Config& c) {
        return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
               c.recipe.context_parallel_method == ContextParallelMethod::all_to_all;
-     }},
+     },
+     "auto"},
     {"/recipe/precision", "fp8 outside compiled and recomputed blocks of torchtitan's dense Llama under FSDP2 is",
      "Choose a bf16 or fp16 precision, or framework torchtitan, compile_blocks and recomputation.",
      [](const Config& c) {
@@ -100,14 +107,16 @@ constexpr Missing<Config> all_missing[] = {
                             c.recipe.data_parallel_size * c.recipe.context_parallel > 1;
        return c.recipe.precision == Precision::fp8 &&
               (c.recipe.framework != Framework::torchtitan || !c.recipe.compile_blocks || !recomputed || !sharded);
-     }},
+     },
+     "fsdp_bf16"},
     {"/recipe/offload_optimizer", "Offload of the optimizer alone outside Megatron and DeepSpeed's ZeRO is",
      "Set data_parallel to zero1, zero2 or zero3, or offload_parameters with fsdp.",
      [](const Config& c) {
        return c.recipe.offload_optimizer && c.recipe.framework != Framework::megatron &&
               (!uses_zero(c.recipe) || c.recipe.data_parallel == DataParallel::ddp) &&
               !(c.recipe.data_parallel == DataParallel::fsdp && c.recipe.offload_parameters);
-     }},
+     },
+     "0"},
     {"/recipe/offload_parameters", "Offload of parameters outside FSDP and ZeRO-3 over several GPUs is",
      "Set data_parallel to fsdp or zero3, and data_parallel_size to 2 or more.",
      [](const Config& c) {
@@ -116,11 +125,13 @@ constexpr Missing<Config> all_missing[] = {
               ((!fsdp && !(uses_zero(c.recipe) && c.recipe.data_parallel == DataParallel::zero3)) ||
                c.recipe.framework == Framework::megatron ||
                c.recipe.data_parallel_size * c.recipe.context_parallel == 1);
-     }},
+     },
+     "0"},
     {"/recipe/offload_parameters", "A step inside backward on parameters in host memory is", "Choose foreach or fused.",
      [](const Config& c) {
        return c.recipe.offload_parameters && c.recipe.optimizer_implementation == OptimizerImplementation::in_backward;
-     }},
+     },
+     "/recipe/optimizer_implementation=fused"},
     {"/recipe/offload_checkpoints",
      "Offload of checkpoints without full recomputation, or re-entrant, or in Megatron is",
      "Set recomputation to full and recomputation_reentrant to false, or this to false.",
@@ -128,15 +139,17 @@ constexpr Missing<Config> all_missing[] = {
        return c.recipe.offload_checkpoints &&
               (c.recipe.framework == Framework::megatron || c.recipe.recomputation_reentrant ||
                (c.recipe.recomputation != Recomputation::full && c.recipe.recomputation != Recomputation::every_k));
-     }},
+     },
+     "0"},
     {"/recipe/virtual_pipeline_stages", "An interleaved schedule of virtual stages with different numbers of layers is",
-     "Choose numbers of which num_hidden_layers is a multiple.",
+     "Set pipeline_schedule to 1f1b, or choose numbers of which num_hidden_layers is a multiple.",
      [](const Config& c) {
        const std::int64_t chunks = c.recipe.pipeline_parallel * c.recipe.virtual_pipeline_stages;
        return c.recipe.pipeline_parallel > 1 && c.recipe.pipeline_schedule == PipelineSchedule::interleaved &&
               c.recipe.framework != Framework::torchtitan && c.recipe.pipeline_first_stage_layers == 0 &&
               c.recipe.pipeline_last_stage_layers == 0 && c.model.num_hidden_layers % chunks != 0;
-     }},
+     },
+     "/recipe/pipeline_schedule=1f1b"},
     {"/recipe/gradient_accumulation_steps",
      "An interleaved schedule of micro-batches that pipeline_parallel does not divide is",
      "Give a multiple of pipeline_parallel.",
@@ -149,64 +162,80 @@ constexpr Missing<Config> all_missing[] = {
      [](const Config& c) {
        return c.recipe.pipeline_parallel > 1 && c.recipe.framework != Framework::megatron &&
               c.recipe.framework != Framework::torchtitan;
-     }},
-    {"/recipe/pipeline_parallel", "A pipeline or shared sequences of torchtitan with experts or latent attention are",
-     "Choose a dense model, or set pipeline_parallel and context_parallel to 1.",
+     },
+     "1"},
+    {"/recipe/pipeline_parallel", "A pipeline of torchtitan with experts or latent attention is",
+     "Set it to 1, or choose a dense model.",
      [](const Config& c) {
-       return (c.recipe.pipeline_parallel > 1 || c.recipe.context_parallel > 1) &&
-              c.recipe.framework == Framework::torchtitan &&
+       return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
               (c.model.experts.num_experts > 0 || c.model.latent_attention.kv_lora_rank > 0);
-     }},
+     },
+     "1"},
+    {"/recipe/context_parallel", "Shared sequences of torchtitan with experts are",
+     "Set it to 1, or choose a dense model.",
+     [](const Config& c) {
+       return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
+              c.model.experts.num_experts > 0;
+     },
+     "1"},
     {"/recipe/data_parallel", "A pipeline of torchtitan beside data parallelism other than FSDP2 is",
      "Choose fsdp, version 2.",
      [](const Config& c) {
        return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
               c.recipe.data_parallel_size > 1 &&
               (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2);
-     }},
+     },
+     "fsdp"},
     {"/recipe/optimizer_implementation", "A step inside backward with a pipeline is", "Choose foreach or fused.",
      [](const Config& c) {
        return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
               c.recipe.optimizer_implementation == OptimizerImplementation::in_backward;
-     }},
+     },
+     "fused"},
     {"/recipe/recomputation", "Recomputation in a zero-bubble schedule of torchtitan is", "Set it to none.",
      [](const Config& c) {
        return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
               c.recipe.pipeline_schedule == PipelineSchedule::zero_bubble &&
               c.recipe.recomputation != Recomputation::none;
-     }},
+     },
+     "none"},
     {"/recipe/recomputation", "Recomputation of every k-th layer under Megatron is",
      "Choose none, selective_attention or full.",
      [](const Config& c) {
        return c.recipe.recomputation == Recomputation::every_k && c.recipe.framework == Framework::megatron;
-     }},
+     },
+     "full"},
     {"/recipe/recomputation_reentrant", "Re-entrant recomputation under FSDP2 or ZeRO-3 is", "Set it to false.",
      [](const Config& c) {
        const bool sharded = (c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version == 2) ||
                             c.recipe.data_parallel == DataParallel::zero3;
        return c.recipe.recomputation != Recomputation::none && c.recipe.recomputation_reentrant && sharded &&
               c.recipe.data_parallel_size * c.recipe.context_parallel > 1 && c.recipe.framework != Framework::megatron;
-     }},
+     },
+     "0"},
     {"/recipe/recomputation_reentrant", "Re-entrant recomputation of some layers under FSDP1 is",
      "Set recomputation to full, or this to false.",
      [](const Config& c) {
        return c.recipe.recomputation_reentrant && c.recipe.recomputation != Recomputation::none &&
               c.recipe.recomputation != Recomputation::full && c.recipe.data_parallel == DataParallel::fsdp &&
               c.recipe.fsdp_version == 1 && c.recipe.framework != Framework::megatron;
-     }},
+     },
+     "0"},
     {"/recipe/recomputation", "Recomputation by Megatron's modules under another framework is",
      "Choose framework megatron, or none, selective_operations or full.",
      [](const Config& c) {
        return c.recipe.recomputation == Recomputation::selective_modules && c.recipe.framework != Framework::megatron;
-     }},
+     },
+     "full"},
     {"/recipe/recomputation", "Recomputation chosen by operations under Megatron is",
      "Choose none, selective_attention or full.",
      [](const Config& c) {
        return c.recipe.recomputation == Recomputation::selective_operations &&
               c.recipe.framework == Framework::megatron;
-     }},
+     },
+     "selective_attention"},
     {"/recipe/optimizer", "This optimizer is", "Choose another one.",
-     [](const Config& c) { return !has_facts(c.recipe.optimizer); }},
+     [](const Config& c) { return !has_facts(c.recipe.optimizer); }, "adamw"},
 };
 
 /// Number formats of training tensors are 16 or 32 bits wide.
@@ -221,9 +250,33 @@ void report_narrow_formats(const Config& config, Issues& issues) {
   }
 }
 
+/// A forward that the framework lacks, with a framework that has it.
+void report_no_forward(const Config& config, Issues& issues) {
+  if (config.recipe.framework == Framework::megatron || make_architecture(config.model, config.recipe) != nullptr)
+    return;
+  Issue issue{"not_yet_modelled", "/model/model_type",
+              "This model type, under " + std::string(word(config.recipe.framework)) + ", is not yet modelled.",
+              "Choose a model of another family."};
+  Config other;
+  other.model = config.model;
+  for (const Framework framework : {Framework::transformers, Framework::megatron}) {
+    other.recipe = default_recipe(framework);
+    Issues of_other;
+    if (framework == Framework::megatron) report_not_modelled_megatron(other, of_other);
+    const bool known =
+        framework == Framework::megatron ? of_other.empty() : make_architecture(other.model, other.recipe) != nullptr;
+    if (!known) continue;
+    issue.hint = "Choose framework " + std::string(word(framework)) + ", under which it is.";
+    issue.fix = {"/recipe/framework", word(framework)};
+    break;
+  }
+  issues.push_back(issue);
+}
+
 }  // namespace
 
 void report_not_modelled(const Config& config, Issues& issues) {
+  report_no_forward(config, issues);
   report<Config>(all_missing, config, issues);
   if (config.recipe.framework == Framework::megatron) {
     report_not_modelled_megatron(config, issues);

@@ -13,38 +13,41 @@ bool is_llama_block(const Model& model) {
 }
 
 constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework megatron.";
+constexpr const char* to_one_gpu = "/recipe/tensor_parallel=1";
 
 constexpr Missing<Config> all_missing[] = {
     {"/model/model_type", "Tensor parallelism of this model type is", one_gpu,
-     [](const Config& c) { return !is_llama_block(c.model); }},
+     [](const Config& c) { return !is_llama_block(c.model); }, to_one_gpu},
     {"/model/experts/num_experts", "Tensor parallelism of experts is", one_gpu,
-     [](const Config& c) { return c.model.experts.num_experts > 0; }},
+     [](const Config& c) { return c.model.experts.num_experts > 0; }, to_one_gpu},
     {"/model/latent_attention/kv_lora_rank", "Tensor parallelism of latent attention is", one_gpu,
-     [](const Config& c) { return c.model.latent_attention.kv_lora_rank > 0; }},
+     [](const Config& c) { return c.model.latent_attention.kv_lora_rank > 0; }, to_one_gpu},
     {"/model/tie_word_embeddings", "Tensor parallelism with tied embeddings is", one_gpu,
-     [](const Config& c) { return c.model.tie_word_embeddings; }},
+     [](const Config& c) { return c.model.tie_word_embeddings; }, to_one_gpu},
     {"/model/qk_norm", "Tensor parallelism with norms over all heads is", one_gpu,
-     [](const Config& c) { return c.model.qk_norm == QkNorm::full; }},
+     [](const Config& c) { return c.model.qk_norm == QkNorm::full; }, to_one_gpu},
     {"/model/qk_norm", "Tensor parallelism of torchtitan with normalised heads is", one_gpu,
-     [](const Config& c) { return c.model.qk_norm != QkNorm::none && c.recipe.framework == Framework::torchtitan; }},
+     [](const Config& c) { return c.model.qk_norm != QkNorm::none && c.recipe.framework == Framework::torchtitan; },
+     to_one_gpu},
     {"/model/sliding_window", "Tensor parallelism with sliding windows is", one_gpu,
-     [](const Config& c) { return c.model.sliding_window > 0; }},
+     [](const Config& c) { return c.model.sliding_window > 0; }, to_one_gpu},
     {"/model/vocab_size", "A vocabulary that tensor_parallel does not divide is", one_gpu,
-     [](const Config& c) { return c.model.vocab_size % c.recipe.tensor_parallel != 0; }},
+     [](const Config& c) { return c.model.vocab_size % c.recipe.tensor_parallel != 0; }, to_one_gpu},
     {"/recipe/framework", "DeepSpeed's tensor parallelism is", "Choose transformers, torchtitan or megatron.",
-     [](const Config& c) { return c.recipe.framework == Framework::deepspeed; }},
+     [](const Config& c) { return c.recipe.framework == Framework::deepspeed; }, to_one_gpu},
     {"/recipe/data_parallel", "Tensor parallelism beside data parallelism other than FSDP2 is",
      "Choose fsdp, version 2.",
      [](const Config& c) {
        return c.recipe.data_parallel_size > 1 &&
               (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2);
-     }},
+     },
+     "fsdp"},
     {"/recipe/attention", "Tensor parallelism with eager attention is", "Choose sdpa.",
-     [](const Config& c) { return c.recipe.attention == AttentionKernel::eager; }},
+     [](const Config& c) { return c.recipe.attention == AttentionKernel::eager; }, "sdpa"},
     {"/recipe/lora/rank", "Tensor parallelism with LoRA is", one_gpu,
-     [](const Config& c) { return c.recipe.lora.rank > 0; }},
+     [](const Config& c) { return c.recipe.lora.rank > 0; }, to_one_gpu},
     {"/recipe/loss", "This loss with tensor parallelism is", "Choose full or vocabulary_parallel.",
-     [](const Config& c) { return c.recipe.loss != Loss::full && c.recipe.loss != Loss::vocabulary_parallel; }},
+     [](const Config& c) { return c.recipe.loss != Loss::full && c.recipe.loss != Loss::vocabulary_parallel; }, "full"},
 };
 
 }  // namespace

@@ -12,62 +12,67 @@ bool is_muon(const Recipe& r) { return r.optimizer == Optimizer::muon || r.optim
 
 constexpr Missing<Recipe> all_missing[] = {
     {"/recipe/precision", "ZeRO in another precision than DeepSpeed's own is", "Choose bf16_mixed, fp16_mixed or fp32.",
-     [](const Recipe& r) { return uses_zero(r) && r.precision != Precision::fp32 && !is_mixed(r); }},
+     [](const Recipe& r) { return uses_zero(r) && r.precision != Precision::fp32 && !is_mixed(r); }, "bf16_mixed"},
     {"/recipe/optimizer", "This optimizer under ZeRO is", "Choose adamw.",
-     [](const Recipe& r) { return uses_zero(r) && (is_muon(r) || r.optimizer == Optimizer::galore); }},
+     [](const Recipe& r) { return uses_zero(r) && (is_muon(r) || r.optimizer == Optimizer::galore); }, "adamw"},
     {"/recipe/optimizer", "Muon of sharded matrices, which it gathers, is", "Choose adamw, or ddp.",
      [](const Recipe& r) {
        const bool sharded = r.data_parallel == DataParallel::fsdp && r.data_parallel_size * r.context_parallel > 1;
        return is_muon(r) && (sharded || r.tensor_parallel > 1);
-     }},
+     },
+     "adamw"},
     {"/recipe/optimizer_implementation", "A step inside backward under ZeRO is", "Choose fused or foreach.",
-     [](const Recipe& r) {
-       return uses_zero(r) && r.optimizer_implementation == OptimizerImplementation::in_backward;
-     }},
+     [](const Recipe& r) { return uses_zero(r) && r.optimizer_implementation == OptimizerImplementation::in_backward; },
+     "fused"},
     {"/recipe/hybrid_shard_size", "ZeRO within groups of GPUs is", "Set it to 0.",
-     [](const Recipe& r) { return uses_zero(r) && r.hybrid_shard_size > 0; }},
+     [](const Recipe& r) { return uses_zero(r) && r.hybrid_shard_size > 0; }, "0"},
     {"/recipe/recomputation_reentrant", "Re-entrant recomputation under ZeRO is", "Set it to false.",
      [](const Recipe& r) {
        return uses_zero(r) && r.recomputation == Recomputation::full && r.recomputation_reentrant &&
               (r.data_parallel != DataParallel::zero3 || r.data_parallel_size == 1);
-     }},
+     },
+     "0"},
     {"/recipe/precision", "16-bit weights with fp32 master weights outside Megatron and ZeRO are",
      "Choose bf16, bf16_autocast, fsdp_bf16 with fsdp, or one of zero1, zero2 and zero3.",
-     [](const Recipe& r) { return is_mixed(r) && !uses_zero(r); }},
+     [](const Recipe& r) { return is_mixed(r) && !uses_zero(r); }, "bf16_autocast"},
     {"/recipe/precision", "FSDP1's mixed precision on one GPU is", "Choose fsdp_version 2, bf16_autocast or bf16.",
      [](const Recipe& r) {
        return r.precision == Precision::fsdp_bf16 && r.fsdp_version == 1 &&
               r.data_parallel_size * r.context_parallel == 1;
-     }},
+     },
+     "bf16_autocast"},
     {"/recipe/master_weights_dtype", "A format of master weights outside Megatron is", "Set it to auto.",
-     [](const Recipe& r) { return r.master_weights_dtype != DType::automatic; }},
+     [](const Recipe& r) { return r.master_weights_dtype != DType::automatic; }, "auto"},
     {"/recipe/gradients_dtype", "A format of gradients other than the weights' is", "Set it to auto.",
-     [](const Recipe& r) { return r.gradients_dtype != DType::automatic; }},
+     [](const Recipe& r) { return r.gradients_dtype != DType::automatic; }, "auto"},
     {"/recipe/activations_dtype", "A format of activations other than the precision's is", "Set it to auto.",
-     [](const Recipe& r) { return r.activations_dtype != DType::automatic && r.data_parallel != DataParallel::fsdp; }},
+     [](const Recipe& r) { return r.activations_dtype != DType::automatic && r.data_parallel != DataParallel::fsdp; },
+     "auto"},
     {"/recipe/gradient_reduce_dtype", "A format of reduction without FSDP is", "Set it to auto.",
      [](const Recipe& r) {
        return r.gradient_reduce_dtype != DType::automatic && r.data_parallel != DataParallel::fsdp;
-     }},
+     },
+     "auto"},
     {"/recipe/recomputation", "Recomputation of core attention alone outside Megatron is", "Choose none or full.",
-     [](const Recipe& r) { return r.recomputation == Recomputation::selective_attention; }},
+     [](const Recipe& r) { return r.recomputation == Recomputation::selective_attention; }, "full"},
     {"/recipe/recomputation_layers", "Recomputation of some of the layers outside Megatron is", "Set it to 0.",
-     [](const Recipe& r) { return r.recomputation == Recomputation::full && r.recomputation_layers > 0; }},
+     [](const Recipe& r) { return r.recomputation == Recomputation::full && r.recomputation_layers > 0; }, "0"},
     {"/recipe/loss", "A vocabulary-parallel loss without tensor parallelism is", "Choose full, or set tensor_parallel.",
-     [](const Recipe& r) { return r.loss == Loss::vocabulary_parallel && r.tensor_parallel == 1; }},
+     [](const Recipe& r) { return r.loss == Loss::vocabulary_parallel && r.tensor_parallel == 1; }, "full"},
     {"/recipe/loss", "This loss under torchtitan is", "Choose full.",
      [](const Recipe& r) {
        return r.framework == Framework::torchtitan && r.loss != Loss::full && r.loss != Loss::compiled &&
               r.loss != Loss::vocabulary_parallel;
-     }},
+     },
+     "full"},
     {"/recipe/loss", "This loss with tensor parallelism is", "Choose full or fused.",
-     [](const Recipe& r) {
-       return (r.loss == Loss::fused_linear || r.loss == Loss::chunked) && r.tensor_parallel > 1;
-     }},
+     [](const Recipe& r) { return (r.loss == Loss::fused_linear || r.loss == Loss::chunked) && r.tensor_parallel > 1; },
+     "full"},
     {"/recipe/loss", "A loss fused with the head under ZeRO-3 is", "Choose full or fused.",
      [](const Recipe& r) {
        return r.loss == Loss::fused_linear && r.data_parallel == DataParallel::zero3 && uses_zero(r);
-     }},
+     },
+     "fused"},
     {"/recipe/transformers_release",
      "An older release of transformers under another framework's forward, or with tensor or pipeline parallelism is",
      "Set it to current.",
@@ -75,16 +80,20 @@ constexpr Missing<Recipe> all_missing[] = {
        const bool others = r.framework == Framework::torchtitan || r.framework == Framework::torchtune;
        return r.transformers_release != TransformersRelease::current &&
               (others || r.tensor_parallel > 1 || r.pipeline_parallel > 1);
-     }},
+     },
+     "current"},
     {"/recipe/fused_norm", "A fused norm with tensor parallelism of DTensors is", "Set it to false.",
-     [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan && r.tensor_parallel > 1; }},
+     [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan && r.tensor_parallel > 1; },
+     "0"},
     {"/recipe/fused_mlp", "A fused MLP under torchtitan or tensor parallelism of DTensors is", "Set it to false.",
-     [](const Recipe& r) { return r.fused_mlp && (r.framework == Framework::torchtitan || r.tensor_parallel > 1); }},
+     [](const Recipe& r) { return r.fused_mlp && (r.framework == Framework::torchtitan || r.tensor_parallel > 1); },
+     "0"},
     {"/recipe/fused_rope", "A fused rotary embedding under torchtitan or tensor parallelism of DTensors is",
      "Set it to false.",
-     [](const Recipe& r) { return r.fused_rope && (r.framework == Framework::torchtitan || r.tensor_parallel > 1); }},
+     [](const Recipe& r) { return r.fused_rope && (r.framework == Framework::torchtitan || r.tensor_parallel > 1); },
+     "0"},
     {"/recipe/distributed_optimizer", "Megatron's distributed optimizer under another framework is",
-     "Choose framework megatron, or set it to false.", [](const Recipe& r) { return r.distributed_optimizer; }},
+     "Choose framework megatron, or set it to false.", [](const Recipe& r) { return r.distributed_optimizer; }, "0"},
 };
 
 }  // namespace

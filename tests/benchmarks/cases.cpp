@@ -22,7 +22,7 @@ constexpr Request requests[] = {
     {"7B, one GPU", R"({"model":"llama2-7b","gpu":"h100-sxm","recipe":"bf16-one-gpu"})"},
     {"175B, tensor 8, pipeline 16", R"({"model":"gpt3-175b","gpu":"a100-80gb-sxm","recipe":"megatron-gpt3-175b"})"},
     {"405B, FSDP on 512",
-     R"({"model":"llama3.1-405b","gpu":"h100-sxm","recipe":{"preset":"fsdp-8-gpus","data_parallel_size":512,)"
+     R"({"model":"llama3.1-405b","gpu":"h100-sxm","recipe":{"preset":"torchtitan-llama3-8b","data_parallel_size":512,)"
      R"("recomputation":"full"}})"},
 };
 

@@ -83,7 +83,7 @@ TEST_CASE("advice: every change's numbers are those of a fresh estimate of the c
   for (const char* request :
        {"model=llama2-7b&gpu=h100-sxm", "model=llama2-7b&gpu=h100-sxm&mbs=8&attn=eager&dp=8",
         "model=gpt2&gpu=rtx-4090&mbs=32&seq=1024", "model=gpt3-175b&gpu=a100-80gb-sxm&recipe=megatron-gpt3-175b",
-        "model=llama3.1-8b&gpu=h100-sxm&recipe=fsdp-8-gpus"}) {
+        "model=llama3.1-8b&gpu=h100-sxm&recipe=torchtitan-llama3-8b"}) {
     INFO(request);
     const Advised a = advised(request);
     CHECK(!a.advice.suggestions.empty());
@@ -107,7 +107,7 @@ TEST_CASE("advice: what does not fit gets the cheapest change that fits, or two"
   REQUIRE(one.advice.remedy.changes.size() == 1);
   CHECK(one.advice.remedy.changes[0]->cost == Cost::none);
 
-  const Advised two = advised("model=llama3.1-70b&gpu=h100-sxm&recipe=fsdp-8-gpus");
+  const Advised two = advised("model=llama3.1-70b&gpu=h100-sxm&recipe=torchtitan-llama3-8b");
   REQUIRE(two.result.verdict.fit == Fit::does_not_fit);
   for (const Suggestion& single : two.advice.suggestions) CHECK(single.after.verdict.fit != Fit::fits);
   CHECK(two.advice.remedy.changes.size() == 2);
@@ -166,5 +166,5 @@ TEST_CASE("advice: the three questions are answered with the bytes of the peak")
   CHECK(states.advice.diagnoses[1].yes);
   CHECK(states.advice.diagnoses[2].yes);  // ddp: eight copies
   CHECK(!advised("model=llama2-7b&gpu=h100-sxm").advice.diagnoses[2].yes);
-  CHECK(!advised("model=llama3.1-8b&gpu=h100-sxm&recipe=fsdp-8-gpus").advice.diagnoses[2].yes);
+  CHECK(!advised("model=llama3.1-8b&gpu=h100-sxm&recipe=torchtitan-llama3-8b").advice.diagnoses[2].yes);
 }

@@ -158,7 +158,7 @@ pageTest('compare: A is pinned, B follows the fields, both stand in the link and
 });
 
 pageTest('an edit does not wait for advice', {}, async page => {
-  await openCalculator(page, 'v=1&model=llama3.1-70b&gpu=h100-sxm&recipe=fsdp-8-gpus&end');
+  await openCalculator(page, 'v=1&model=llama3.1-70b&gpu=h100-sxm&recipe=torchtitan-llama3-8b&end');
   await page.locator('#advice').waitFor(slow);
   const field = page.getByLabel('Sequence length', { exact: true });
   for (const text of ['2k', '4k', '16k']) {

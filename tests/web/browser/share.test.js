@@ -87,7 +87,7 @@ pageTest(
   'every export has its exact text, and opens again where it can',
   { permissions: ['clipboard-read', 'clipboard-write'] },
   async page => {
-    await openCalculator(page, 'v=1&model=llama3.1-8b&gpu=h100-sxm&recipe=fsdp-8-gpus&end');
+    await openCalculator(page, 'v=1&model=llama3.1-8b&gpu=h100-sxm&recipe=torchtitan-llama3-8b&end');
     const answer = await page.locator('trainmem-calculator').evaluate(element => element.calculator.state.good);
     const dialog = await exporting(page);
     const copied = async name => {
