@@ -14,6 +14,8 @@ export interface Issue {
   path: string;
   message: string;
   hint: string;
+  /** One value of one field that the hint begins with, as links write it. */
+  fix?: { path: string; value: string };
 }
 
 export interface Range {

@@ -1,4 +1,5 @@
-// What accompanies a calculator: its history for undo and redo, and the explore part, fetched once the page is idle.
+// What accompanies a calculator: its history for undo and redo, and the explore part, fetched once the page is idle
+// or a configuration is refused.
 
 import { html, type LitElement, nothing, type ReactiveController, type TemplateResult } from 'lit';
 import type { Config, GoodAnswer } from './border.js';
@@ -37,10 +38,11 @@ export class Companion implements ReactiveController, ViewCompanion {
   }
 
   hostUpdated(): void {
-    const { good } = this.host.calculator.state;
-    if (!good || this.wanted || this.host.view !== 'full') return;
+    const { good, issues } = this.host.calculator.state;
+    const refused = issues.length > 0 && !this.host.readonly;
+    if (this.wanted || !(refused || (good && this.host.view === 'full'))) return;
     this.wanted = true;
-    setTimeout(() => import('./explore/explore.js').catch(() => undefined), later);
+    setTimeout(() => import('./explore/explore.js').catch(() => undefined), refused ? 0 : later);
   }
 
   note(): void {

@@ -72,6 +72,9 @@ const labels: Record<string, string> = {
   measured_bandwidth_gb_per_s: 'Measured bandwidth',
   bf16_dense_tflops: 'bf16 dense TFLOPS',
   num_experts_per_tok: 'Experts per token',
+  rank: 'LoRA rank',
+  targets: 'LoRA targets',
+  dropout: 'LoRA dropout',
 };
 
 const optionLabels: Record<string, string> = {
@@ -116,7 +119,8 @@ const optionLabels: Record<string, string> = {
   sdpa_math: 'SDPA math',
   flash: 'FlashAttention',
   every_k: 'every k-th layer',
-  full: 'full',
+  nf4: 'NF4',
+  nf4_double: 'NF4, double quantisation',
 };
 
 /** Whole numbers that are nearly always powers of two: the arrow keys double and halve them. */

@@ -48,11 +48,11 @@ export function bytes(value: number, units: Units): string {
   return size === 1 ? `${rounded(value, 0)} bytes` : `${rounded(value / size)} ${name}`;
 }
 
-/** Bytes in GiB or GB whatever the size, so that figures stand under each other. */
+/** Bytes in GiB or GB, so that figures stand under each other; what is less than one in a smaller unit. */
 export function gigabytes(value: number, units: Units): string {
   const size = units === 'GiB' ? 2 ** 30 : 1e9;
   const share = value / size;
-  if (value !== 0 && Math.abs(share) < 0.05) return bytes(value, units);
+  if (value !== 0 && Math.abs(share) < 0.95) return bytes(value, units);
   return `${rounded(share, Math.abs(share) >= 1000 ? 0 : 1)} ${units}`;
 }
 

@@ -119,8 +119,17 @@ export class Calculator {
   use(config: Config, change: Change = 'opened'): void {
     this.state.config = config;
     this.state.drafts.clear();
+    delete this.state.remark;
     this.compute();
     this.changed(change);
+  }
+
+  /** Goes on to a configuration that can be computed, and offers the way back. */
+  lead(config: Config, words: string): void {
+    const before = this.state.config;
+    this.use(config, 'choice');
+    this.state.remark = { text: `Applied: ${words}.`, action: 'Undo', config: { gpu: {}, recipe: {}, ...before } };
+    this.changed('view');
   }
 
   /** A configuration from elsewhere, as one choice: Back returns to what was there. */

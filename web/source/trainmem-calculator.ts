@@ -334,14 +334,14 @@ export class TrainmemCalculator extends LitElement implements View {
   }
 
   private body(tools: TemplateResult) {
-    const { good, engine: loaded, failure } = this.calculator.state;
+    const { good, engine: loaded, failure, issues } = this.calculator.state;
     const result = good?.result;
     const answer = result
       ? headline(this, result, this.view !== 'bar', tools)
-      : failure && !loaded
+      : failure || issues.length > 0
         ? nothing
-        : html`<section class="panel answer waiting" aria-busy=${!loaded}>
-            <p class="muted">${loaded ? 'There is no answer for this configuration.' : 'Starting the engine …'}</p>
+        : html`<section class="panel answer waiting" aria-busy="true">
+            <p class="muted">Starting the engine …</p>
           </section>`;
     const editable = !this.readonly && this.view !== 'bar';
     if (this.view !== 'full') {

@@ -1,7 +1,7 @@
 // Broken links, bad texts in fields, sizes that do not divide, an engine that does not come: each says what is wrong,
 // and the last good answer stays.
 import assert from 'node:assert/strict';
-import { fragment, headline, openCalculator, origin, pageTest, settled, total } from './chromium.js';
+import { AxeBuilder, fragment, headline, openCalculator, origin, pageTest, settled, total } from './chromium.js';
 
 pageTest('a link with unknown parts names each of them and applies the rest', {}, async page => {
   await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&frobnicate=3&tp=x&end');
@@ -128,3 +128,20 @@ pageTest(
     assert.match(text, /Llama 2 7B[\s\S]+GiB/);
   },
 );
+
+pageTest('a refused configuration leads on with one click, and Undo takes it back', {}, async page => {
+  const link = 'v=1&model=gpt2&gpu=h100-sxm&recipe=megatron-gpt3-175b&end';
+  await page.goto(`${origin()}/#${link}`);
+  const ways = page.locator('trainmem-ways-on button');
+  await ways.first().waitFor();
+  assert.match(await ways.nth(1).getAttribute('aria-label'), /GPT-3 175B, for which this recipe was written/);
+  const violations = (await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id);
+  assert.deepEqual(violations, []);
+  await ways.first().click();
+  assert.match(await headline(page), /GPT-2 .* needs/);
+  assert.equal(await page.getByText('cannot be computed').count(), 0);
+  assert.notEqual(await fragment(page), link);
+  await page.locator('.notice').getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('This configuration cannot be computed.').waitFor();
+  assert.equal(await fragment(page), link);
+});

@@ -34,7 +34,7 @@ describe('fields', () => {
   test('have labels that read as words', () => {
     expect(fieldLabel(field('/recipe/micro_batch_size'))).toBe('Micro-batch size');
     expect(fieldLabel(field('/model/num_hidden_layers'))).toBe('Num hidden layers');
-    expect(fieldLabel(field('/recipe/lora/rank'))).toBe('Rank');
+    expect(fieldLabel(field('/recipe/lora/rank'))).toBe('LoRA rank');
   });
 });
 

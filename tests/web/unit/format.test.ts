@@ -25,8 +25,9 @@ describe('bytes', () => {
     expect(bytes(-2147483648, 'GiB')).toBe('\u22122.00 GiB');
   });
 
-  test('totals stand in one unit, except the smallest', () => {
+  test('totals stand in one unit, except what is less than one', () => {
     expect(gigabytes(2 ** 40 * 2.5, 'GiB')).toBe('2,560 GiB');
+    expect(gigabytes(260.5 * 2 ** 20, 'GiB')).toBe('260.5 MiB');
     expect(gigabytes(900, 'GiB')).toBe('900 bytes');
     expect(gigabytes(0, 'GiB')).toBe('0.0 GiB');
   });

@@ -9,7 +9,7 @@ import { base } from '../styles/base.js';
 import { tokens } from '../styles/tokens.js';
 import { barStyles, thinBar } from '../views/bar.js';
 import type { View } from '../views/view.js';
-import { fitBadge, settingWords } from './go_and_say.js';
+import { fitBadge, fitStyles, settingWords } from './go_and_say.js';
 
 interface Line {
   name: string;
@@ -54,6 +54,7 @@ class TrainmemCompare extends LitElement {
     tokens,
     base,
     barStyles,
+    fitStyles,
     css`
       :host {
         background: none;
@@ -122,13 +123,6 @@ class TrainmemCompare extends LitElement {
       .sets {
         margin-block-start: 10px;
         font-size: 13.5px;
-      }
-      .fit {
-        display: inline-flex;
-        align-items: center;
-        gap: 3px;
-        font-size: 12.5px;
-        font-weight: 600;
       }
       @container (max-width: 560px) {
         table {

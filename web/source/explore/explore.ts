@@ -12,10 +12,12 @@ import { barStyles } from '../views/bar.js';
 import { foldStyles } from '../views/fold.js';
 import type { View } from '../views/view.js';
 import './compare.js';
+import './ways_panel.js';
 import { advicePanel, adviceStyles } from './advice_panel.js';
 import type { Advice } from './answers.js';
 import { Asker } from './asker.js';
 import { fitsPanel, fitsStyles } from './fits_panel.js';
+import { fitStyles } from './go_and_say.js';
 import type { Explorer } from './panel.js';
 import { type PlanState, planPanel, planStyles, readGpus } from './plan_panel.js';
 import { type Axis, axes, sweepPanel, valuesOf } from './sweep_panel.js';
@@ -32,6 +34,7 @@ class TrainmemExplore extends LitElement implements Explorer {
     base,
     barStyles,
     foldStyles,
+    fitStyles,
     adviceStyles,
     sweepStyles,
     fitsStyles,
@@ -45,23 +48,6 @@ class TrainmemExplore extends LitElement implements Explorer {
       }
       .old {
         opacity: 0.55;
-      }
-      .fit {
-        display: inline-flex;
-        align-items: center;
-        gap: 4px;
-        font-size: 12.5px;
-        font-weight: 600;
-        white-space: nowrap;
-      }
-      .fit.fits {
-        color: var(--good);
-      }
-      .fit.tight {
-        color: var(--warn);
-      }
-      .fit.does_not_fit {
-        color: var(--bad);
       }
       .done {
         display: flex;

@@ -1,6 +1,6 @@
 // Words that several panels share: what a change sets, and whether something fits.
 
-import { html } from 'lit';
+import { css, html } from 'lit';
 import type { Field, Scalar, Verdict } from '../border.js';
 import { fieldLabel, optionLabel } from '../fields.js';
 import { gigabytes, type Units } from '../format.js';
@@ -38,3 +38,23 @@ export function marginWords({ fit, margin }: Verdict, units: Units): string {
   if (fit === 'tight' && margin < 0) return 'without cached blocks';
   return `${gigabytes(Math.abs(margin), units)} ${margin < 0 ? 'missing' : 'to spare'}`;
 }
+
+export const fitStyles = css`
+  .fit {
+    display: inline-flex;
+    align-items: center;
+    gap: 4px;
+    font-size: 12.5px;
+    font-weight: 600;
+    white-space: nowrap;
+  }
+  .fit.fits {
+    color: var(--good);
+  }
+  .fit.tight {
+    color: var(--warn);
+  }
+  .fit.does_not_fit {
+    color: var(--bad);
+  }
+`;

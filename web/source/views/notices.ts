@@ -58,6 +58,7 @@ export function issueSummary(view: View) {
           </li>`,
         )}
       </ul>
+      ${view.readonly ? nothing : html`<trainmem-ways-on .view=${view} .issues=${issues}></trainmem-ways-on>`}
     </div>
   </div>`;
 }
