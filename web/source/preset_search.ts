@@ -43,13 +43,13 @@ function ordered(section: SectionName, presets: readonly Preset[]): Preset[] {
   return found;
 }
 
-/** What most names of a family begin with: "Llama 2" of "Llama 2 7B" and "Llama 2 13B". */
+/** What most names of a family begin with: "Llama 2" of "Llama 2 7B" and "Llama 2 13B", "Llama 3" of 3.1 and 3.2. */
 export function familyTitle(section: SectionName, presets: readonly Preset[], family: string): string {
   if (section !== 'model') return family;
-  const names = presets.filter(preset => heading(section, preset) === family).map(preset => preset.name.split(' '));
-  for (const length of [2, 1]) {
-    const starts = names.filter(name => name.length > length).map(name => name.slice(0, length).join(' '));
-    const common = starts.find(start => starts.filter(other => other === start).length > names.length / 2);
+  const names = presets.filter(preset => heading(section, preset) === family).map(preset => preset.name);
+  for (const pattern of [/^\S+ \S+(?= )/, /^\S+ \d+(?=[. ])/, /^\S+(?= )/]) {
+    const starts = names.map(name => pattern.exec(name)?.[0]);
+    const common = starts.find(start => start && starts.filter(other => other === start).length > names.length / 2);
     if (common) return common;
   }
   return family;

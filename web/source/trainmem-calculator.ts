@@ -250,7 +250,7 @@ export class TrainmemCalculator extends LitElement implements View {
     this.updateComplete.then(() => {
       if (!this.picker) return;
       if (opening) this.renderRoot.querySelector<HTMLElement>(`#search-${this.picker.section}`)?.focus();
-      this.renderRoot.querySelector('.option.active')?.scrollIntoView({ block: 'nearest' });
+      this.renderRoot.querySelector('.option.active')?.scrollIntoView({ block: opening ? 'center' : 'nearest' });
     });
     if (picker && !picker.whole) afterPaint(() => this.completeList(picker.matches));
   }

@@ -30,5 +30,7 @@ describe('a search', () => {
 test('a family is named by what most of its names begin with', () => {
   expect(familyTitle('model', models, 'llama2')).toBe('Llama 2');
   expect(familyTitle('model', models, 'bloom')).toBe('BLOOM');
+  const third = ['Llama 3 8B', 'Llama 3.1 8B', 'Llama 3.2 1B'].map(name => ({ id: name, name, family: 'llama3' }));
+  expect(familyTitle('model', third, 'llama3')).toBe('Llama 3');
   expect(familyTitle('gpu', models, 'NVIDIA')).toBe('NVIDIA');
 });

@@ -6,6 +6,7 @@
 import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { Config, GoodAnswer, Preset } from '../border.js';
 import type { Units } from '../format.js';
+import { asNumber } from '../preset_search.js';
 import { base } from '../styles/base.js';
 import { tokens } from '../styles/tokens.js';
 import { barStyles } from '../views/bar.js';
@@ -223,8 +224,10 @@ class TrainmemExplore extends LitElement implements Explorer {
 
   protected override render() {
     const { config } = this.view.calculator.state;
-    const names = new Map(this.presets('models').map(model => [model.id, model.name]));
-    const sweep = { axis: this.axis, present: this.present, points: this.sweep.points, names };
+    const models = this.presets('models');
+    const names = new Map(models.map(model => [model.id, model.name]));
+    const sizes = new Map(models.map(model => [model.id, asNumber(model.parameters)]));
+    const sweep = { axis: this.axis, present: this.present, points: this.sweep.points, names, sizes };
     return html`<div class="column">
       ${
         this.done

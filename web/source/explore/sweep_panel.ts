@@ -104,6 +104,8 @@ export interface Sweep {
   present: string;
   points: SweepPoint[] | undefined;
   names: ReadonlyMap<string, string>;
+  /** Parameters of models, for those that cannot be computed too. */
+  sizes: ReadonlyMap<string, number>;
 }
 
 function label({ axis, names }: Sweep, point: SweepPoint): string {
@@ -111,9 +113,10 @@ function label({ axis, names }: Sweep, point: SweepPoint): string {
   return `${grouped(Number(point.value))} ${axis.unit}`;
 }
 
-function tick({ axis }: Sweep, point: SweepPoint): string {
+function tick({ axis, sizes }: Sweep, point: SweepPoint): string {
   if (axis.path !== '/model') return shortValue(point.value);
-  return point.ok ? shortSize(point.after.parameters) : '\u2013';
+  const parameters = point.ok ? point.after.parameters : (sizes.get(point.value) ?? 0);
+  return parameters > 0 ? shortSize(parameters) : '\u2013';
 }
 
 function column(sweep: Sweep, point: SweepPoint, top: number, units: Units, go: () => void) {

@@ -1,7 +1,9 @@
 // Bring your own: paste or drop what another program wrote, see what of it is used, apply it.
 
 import { html, nothing } from 'lit';
-import type { Config, Imported } from '../border.js';
+import type { Config, Field, Imported } from '../border.js';
+import { fieldLabel, isNumeric, optionLabel } from '../fields.js';
+import { grouped, words } from '../format.js';
 import type { View } from '../views/view.js';
 import { dialog } from './dialog.js';
 
@@ -61,6 +63,23 @@ export class ImportDialog {
     this.close();
   };
 
+  private field(path: string): Field | undefined {
+    return this.view.calculator.state.engine?.presets.fields.find(field => field.path === path);
+  }
+
+  /** A field's name as the controls have it; of what is no field, its path. */
+  private fieldWords(path: string): string {
+    const field = this.field(path);
+    return field ? fieldLabel(field) : words(path.slice(1).replaceAll('/', ' / '));
+  }
+
+  private valueWords(path: string, set: string): string {
+    const field = this.field(path);
+    if (field?.type === 'boolean') return set === '1' || set === 'true' ? 'on' : 'off';
+    if (field?.type === 'enum') return optionLabel(field, set);
+    return field && isNumeric(field) && /^\d+$/.test(set) ? grouped(Number(set)) : set;
+  }
+
   private report({ ok, format, issues, applied, unused, sections }: Imported) {
     if (!ok)
       return html`<div role="status">
@@ -86,7 +105,7 @@ export class ImportDialog {
                   <tr><th>In the text</th><th>Field</th><th>Value</th></tr>
                   ${applied.map(
                     ({ key, value, path, set }) =>
-                      html`<tr><td><code>${key}${value === '' || key === value ? '' : ` = ${value}`}</code></td><td>${path.slice(1).replaceAll('/', ' / ').replaceAll('_', ' ')}</td><td>${set}</td></tr>`,
+                      html`<tr><td><code>${key}${value === '' || key === value ? '' : ` = ${value}`}</code></td><td>${this.fieldWords(path)}</td><td>${this.valueWords(path, set)}</td></tr>`,
                   )}
                 </table>
               </div>

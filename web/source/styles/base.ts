@@ -196,7 +196,8 @@ export const base = css`
     .swatch {
       print-color-adjust: exact;
     }
-    .slimholder {
+    .slimholder,
+    .button {
       display: none;
     }
     .columns {

@@ -211,6 +211,7 @@ export const controlStyles = css`
     display: grid;
     grid-template-columns: repeat(auto-fill, minmax(280px, 1fr));
     gap: 4px 32px;
+    align-items: start;
   }
   /* Beside the results the knobs stay in reach, below the slim line. */
   @container (min-width: 900px) {

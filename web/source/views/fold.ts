@@ -86,6 +86,8 @@ export const foldStyles = css`
     }
   }
   @media print {
+    .fold:has(> h3 > [aria-expanded='false']),
+    .fold[aria-busy='true'],
     .unfold > svg {
       display: none;
     }

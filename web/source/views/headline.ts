@@ -223,7 +223,7 @@ export const headlineStyles = css`
     --tone: var(--muted);
   }
   .under {
-    max-inline-size: 96ch;
+    max-inline-size: 128ch;
     margin-block: 8px 18px;
     font-size: 14px;
     text-wrap: pretty;

@@ -186,8 +186,9 @@ export const pickerStyles = css`
     .picker + .picker .pick {
       border-block-start-color: transparent;
     }
-    .picked {
+    .pick > .picked {
       font-size: 15.5px;
+      white-space: normal;
     }
     .pick .summary {
       display: none;

@@ -166,7 +166,7 @@ function list(view: View, picker: PickerState) {
     >
       ${repeat(families(section, shown), ({ title, members }) => `${title}/${members[0]!.id}`, family)}
     </div>
-    ${matches.length === 0 ? html`<p class="nothing muted" role="status">Nothing matches “${picker.query}”.</p>` : nothing}
+    ${matches.length === 0 ? html`<p class="nothing muted" role="status">Nothing matches “${picker.query}”.${section === 'model' ? ' Import takes the config.json of any model.' : ''}</p>` : nothing}
   </div>`;
 }
 
