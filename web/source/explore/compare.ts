@@ -124,6 +124,9 @@ class TrainmemCompare extends LitElement {
         margin-block-start: 10px;
         font-size: 13.5px;
       }
+      .fit {
+        white-space: normal;
+      }
       @container (max-width: 560px) {
         table {
           font-size: 12.5px;
