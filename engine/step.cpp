@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/blocks/torchtitan/llama.h"
+#include "engine/blocks/torchtune/decoder.h"
 #include "engine/blocks/transformers/model.h"
 #include "engine/optimizer/step.h"
 #include "engine/parallel/ddp.h"
@@ -46,10 +47,13 @@ class Training {
     if (uses_zero(config_.recipe)) zero_ = make_zero(config_.recipe);
     const Recipe& recipe = config_.recipe;
     run_.frozen = recipe.lora.rank > 0;
-    run_.inputs_want_gradient = run_.frozen && recipe.recomputation != Recomputation::none;
+    // torchtune recomputes without: its checkpoints are not re-entrant (training/activations.py).
+    const bool torchtune = recipe.framework == Framework::torchtune;
+    run_.inputs_want_gradient = run_.frozen && recipe.recomputation != Recomputation::none && !torchtune;
     // peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype).
-    // DeepSpeed casts the whole module: deepspeed/runtime/engine.py, _configure_distributed_model.
-    const DType by_default = zero_ ? formats_.weights : DType::float32;
+    // DeepSpeed casts the whole module: deepspeed/runtime/engine.py, _configure_distributed_model. torchtune makes all
+    // in one format: recipes/lora_finetune_single_device.py, _setup_model.
+    const DType by_default = zero_ || torchtune ? formats_.weights : DType::float32;
     const DType adapters = recipe.lora.adapter_dtype == DType::automatic ? by_default : recipe.lora.adapter_dtype;
     run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout, adapters, recipe.quantization};
     run_.legacy_models = recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
@@ -128,7 +132,6 @@ class Training {
 
   void micro_batches(transformers::CausalModel& model, std::int32_t step) {
     const std::int64_t count = config_.recipe.gradient_accumulation_steps;
-    Tensor ids;
     Tensor labels;
     // The first micro-batch makes the gradients, the others add to them, and only the last one may reduce them: three
     // stand for any number.
@@ -140,23 +143,25 @@ class Training {
       if (count > 1) name += " micro-batch " + std::to_string(i);
       if (wrapper_) wrapper_->set_last_micro_batch(i == run);
       if (ddp_) ddp_->set_last_micro_batch(i == run);
-      micro_batch(model, step, name, ids, labels, i == run);
+      micro_batch(model, step, name, labels, i == run);
     }
+    // torchtune recipes: the loop's batch holds the tokens until the next one comes.
+    if (config_.recipe.framework != Framework::torchtune) ids_.reset();
   }
 
-  void micro_batch(transformers::CausalModel& model, std::int32_t step, const std::string& name, Tensor& ids,
-                   Tensor& labels, bool last) {
+  void micro_batch(transformers::CausalModel& model, std::int32_t step, const std::string& name, Tensor& labels,
+                   bool last) {
     run_.begin_phase(step, Phase::forward, name + " forward");
-    ids.reset();
+    ids_.reset();
     labels.reset();
-    ids = make_tokens(config_.recipe, "token ids");
+    ids_ = make_tokens(config_.recipe, "token ids");
     labels = make_tokens(config_.recipe, "labels");
     Tensor logits;
     Tensor loss;
     {
       const AutocastScope autocast(formats_.autocast == DType::automatic ? Autocast{}
                                                                          : Autocast{true, formats_.autocast});
-      logits = model.forward(ids);
+      logits = model.forward(ids_);
       run_.begin_phase(step, Phase::loss, name + " forward");
       loss = model.loss(logits, labels);
     }
@@ -164,7 +169,8 @@ class Training {
     const bool torchtitan = config_.recipe.framework == Framework::torchtitan;
     const bool torchtune = config_.recipe.framework == Framework::torchtune;
     if (config_.recipe.training_loop == TrainingLoop::trainer || torchtitan || torchtune) logits.reset();
-    Tensor mean;  // of the loss over the micro-batches
+    if (torchtune) labels.reset();  // batch.pop("labels")
+    Tensor mean;                    // of the loss over the micro-batches
     if (config_.recipe.gradient_accumulation_steps > 1) {
       mean = scalar_operation(loss);
       if (torchtitan) loss.reset();
@@ -182,6 +188,7 @@ class Training {
   Run& run_;
   const Formats formats_;
   std::unique_ptr<ModuleWrapper> wrapper_;
+  Tensor ids_;        ///< of the current micro-batch
   Tensor positions_;  ///< passed to a model whose embeddings are shards
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<Zero> zero_;
@@ -229,6 +236,8 @@ Formats formats(const Recipe& recipe) {
 std::unique_ptr<transformers::Architecture> make_architecture(const Model& whole, const Recipe& recipe) {
   const DType weights = formats(recipe).weights;
   const Model model = recipe.tensor_parallel > 1 ? tensor_parallel_share(whole, recipe.tensor_parallel) : whole;
+  if (recipe.framework == Framework::torchtune && recipe.tensor_parallel == 1 && torchtune::describes(model))
+    return torchtune::make_decoder(model, weights);
   if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);
   if (!torchtitan::describes(model)) return nullptr;
   return torchtitan::make_llama(model, weights, recipe.fused_norm, recipe.precision == Precision::fp8);

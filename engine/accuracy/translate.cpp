@@ -172,7 +172,7 @@ void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) 
   recipe.sequence_parallel = settings.flag("sequence_parallel");
   if (settings.flag("loss_parallel")) recipe.loss = Loss::vocabulary_parallel;
   recipe.data_parallel_size = world / std::max<std::int64_t>(recipe.tensor_parallel, 1);
-  if (kind == "ddp" || kind.empty()) {
+  if (kind == "ddp" || kind == "tune" || kind.empty()) {
     recipe.data_parallel = DataParallel::ddp;
     recipe.ddp_bucket_mb = settings.integer("bucket_cap_mb", recipe.ddp_bucket_mb);
     recipe.gradient_as_bucket_view = settings.flag("gradient_as_bucket_view");
@@ -198,6 +198,11 @@ void read_torchtitan(Settings& settings, Recipe& recipe) {
     settings.reject("the last block stays gathered although reshard is always: torchtitan's policy frees it");
   }
   if (settings.flag("gqa")) settings.reject("grouped heads inside the attention kernel (gqa) have no field yet");
+}
+
+void read_torchtune(Settings& settings, Recipe& recipe) {
+  recipe.framework = Framework::torchtune;
+  settings.choose("loss", recipe.loss);
 }
 
 }  // namespace
@@ -263,6 +268,7 @@ std::string translate_case(const json& trace_case, Config& config) {
   read_parallel(settings, kind, recipe);
   read_lora(settings, config);
   if (kind == "titan") read_torchtitan(settings, recipe);
+  if (kind == "tune") read_torchtune(settings, recipe);
   return settings.reasons();
 }
 

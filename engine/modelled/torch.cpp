@@ -92,6 +92,12 @@ constexpr Missing<Recipe> all_missing[] = {
      "Set it to false.",
      [](const Recipe& r) { return r.fused_rope && (r.framework == Framework::torchtitan || r.tensor_parallel > 1); },
      "0"},
+    {"/recipe/fused_norm", "A fused norm under torchtune is", "Set it to false.",
+     [](const Recipe& r) { return r.fused_norm && r.framework == Framework::torchtune; }, "0"},
+    {"/recipe/fused_mlp", "A fused MLP under torchtune is", "Set it to false.",
+     [](const Recipe& r) { return r.fused_mlp && r.framework == Framework::torchtune; }, "0"},
+    {"/recipe/fused_rope", "A fused rotary embedding under torchtune is", "Set it to false.",
+     [](const Recipe& r) { return r.fused_rope && r.framework == Framework::torchtune; }, "0"},
     {"/recipe/distributed_optimizer", "Megatron's distributed optimizer under another framework is",
      "Choose framework megatron, or set it to false.", [](const Recipe& r) { return r.distributed_optimizer; }, "0"},
 };

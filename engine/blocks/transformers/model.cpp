@@ -26,12 +26,17 @@ Tensor legacy_loss(Tensor& logits, const Tensor& labels, bool fused) {
   return fused ? fused_cross_entropy(shifted) : cross_entropy(shifted, targets);
 }
 
-/// The loss compiled: the cast, the softmax and the choice of the label are one kernel. torchtune's model casts before
-/// (modules/transformer.py: TransformerDecoder.forward).
-Tensor compiled_loss(Tensor logits, const Tensor& labels, Framework framework) {
+/// The loss compiled: the cast, the softmax and the choice of the label are one kernel.
+Tensor compiled_loss(Tensor logits, const Tensor& labels) {
   const Shape rows{logits.elements() / logits.size(-1), logits.size(-1)};
-  if (framework == Framework::torchtune) logits = to(std::move(logits), DType::float32, "fp32 logits");
   return compiled_cross_entropy(view(std::move(logits), rows), labels);
+}
+
+/// torchtune's recipes drop the compiled loss that compile_loss() returns, all but lora_finetune_single_device.py: what
+/// is not in chunks stays eager (recipes/full_finetune_single_device.py, full_finetune_distributed.py: setup).
+bool compiles_loss(const Recipe& recipe) {
+  const bool dropped = recipe.lora.rank == 0 || recipe.data_parallel_size > 1;
+  return recipe.compile_loss && (recipe.framework != Framework::torchtune || !dropped);
 }
 
 /// loss/loss_utils.py: ForCausalLMLoss.
@@ -186,8 +191,8 @@ Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forwar
   return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations);
 }
 
-// transformers recomputes inside a module that is sharded; torchtitan shards a module that recomputes
-// (infra/parallelize.py: apply_ac before apply_fsdp).
+// transformers recomputes inside a module that is sharded; torchtitan and torchtune shard a module that recomputes
+// (infra/parallelize.py: apply_ac before apply_fsdp; recipes/full_finetune_distributed.py: _setup_model).
 Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs) {
   const Forward block = [this, i, inputs](Tensor x) {
     Run& run = active_run();
@@ -202,7 +207,7 @@ Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockIn
     x = wrapper_->before_forward(groups_[i], std::move(x));
     return wrapper_->after_forward(groups_[i], inner(std::move(x)));
   };
-  if (recipe_.framework == Framework::torchtitan)
+  if (recipe_.framework == Framework::torchtitan || recipe_.framework == Framework::torchtune)
     return sharded(hidden, [&](const Tensor& x) { return recomputed(i, x, block); });
   return recomputed(i, hidden, [sharded, block](Tensor x) { return sharded(std::move(x), block); });
 }
@@ -263,9 +268,12 @@ Tensor CausalModel::forward(const Tensor& ids) {
       if (wrapper_ != nullptr && end < sequence) wrapper_->add_output(head_group_, chunks_.back());
     }
     if (wrapper_ != nullptr) chunks_.back() = wrapper_->after_forward(head_group_, chunks_.back());
+    if (architecture_->loss_is_outside()) hidden_.reset();
     return {};
   }
   Tensor logits = architecture_->head(hidden_);
+  // torchtune modules/transformer.py: TransformerDecoder.unembed.
+  if (recipe_.framework == Framework::torchtune) logits = to(std::move(logits), DType::float32, "fp32 logits");
   if (wrapper_ != nullptr) logits = wrapper_->after_forward(head_group_, std::move(logits));
   if (architecture_->loss_is_outside()) {
     hidden_.reset();
@@ -319,10 +327,10 @@ Tensor CausalModel::loss(Tensor& logits, const Tensor& labels) {
       break;
     }
     case Loss::chunked: result = chunked_loss(); break;
-    case Loss::compiled: result = compiled_loss(logits, labels, recipe_.framework); break;
+    case Loss::compiled: result = compiled_loss(logits, labels); break;
     default:
-      if (recipe_.compile_loss)
-        result = compiled_loss(logits, labels, recipe_.framework);
+      if (compiles_loss(recipe_))
+        result = compiled_loss(logits, labels);
       else
         result = legacy ? legacy_loss(logits, labels, false) : architecture_->loss(logits, labels);
   }

@@ -94,6 +94,23 @@ Tensor torchtitan_norm(const Tensor& x, const Tensor& weight) {
   return to(hidden * rsqrt(add_number(mean_last(square(hidden)))), x.dtype()) * weight;
 }
 
+/// torchtune modules/rms_norm.py: rms_norm() of a cast, written out by pytorch aten/src/ATen/native/layer_norm.cpp,
+/// rms_norm_symint, which adds epsilon in place.
+Tensor torchtune_norm(const Tensor& x, const Tensor& weight) {
+  Tensor normed;
+  {
+    const Tensor hidden = to(x, DType::float32);
+    Tensor inverse;
+    {
+      const Tensor squares = square(hidden);
+      inverse = rsqrt(mean_last(squares));
+    }
+    normed = hidden * inverse;
+    normed = normed * weight;
+  }
+  return to(std::move(normed), x.dtype());
+}
+
 /// models/gemma/modeling_gemma.py: GemmaRMSNorm, everything in fp32.
 Tensor gemma_norm(const Tensor& x, const Tensor& weight) {
   Tensor hidden = to(x, DType::float32);
@@ -147,6 +164,7 @@ Tensor NormLayer::operator()(Tensor argument) const {
     case Form::fused: return fused_rms_norm(x, weight);
     case Form::in_place: return in_place_rms_norm(x, weight);
     case Form::torchtitan: return torchtitan_norm(x, weight);
+    case Form::torchtune: return torchtune_norm(x, weight);
     case Form::llama: return llama_norm(x, weight, false);
     case Form::olmo2: return llama_norm(x, weight, true);
     case Form::gemma: return gemma_norm(x, weight);

@@ -45,7 +45,8 @@ struct NormLayer {
     helium,
     fused,
     in_place,
-    torchtitan
+    torchtitan,
+    torchtune
   } form = Form::llama;
   Tensor weight;
   Tensor bias;
