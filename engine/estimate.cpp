@@ -6,6 +6,7 @@
 #include "engine/bandwidth/bandwidth.h"
 #include "engine/error_band.h"
 #include "engine/modelled/not_counted.h"
+#include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parameters/parameters.h"
 #include "engine/peak.h"
 #include "engine/runtime.h"
@@ -63,8 +64,9 @@ void add_workspace(Result& result, const Config& config) {
 /// The whole step of the stage that `folded` is of. Pipelines fold micro-batches that a whole recording has.
 Recording full_recording(const Config& config, std::int64_t stage, const Recording& folded) {
   Recording tape;
-  const bool folds_micro_batches =
-      config.recipe.pipeline_parallel > 1 || config.recipe.framework == Framework::megatron;
+  const bool folds_micro_batches = config.recipe.pipeline_parallel > 1 ||
+                                   config.recipe.framework == Framework::megatron ||
+                                   uses_megatron_deepspeed(config.recipe);
   if (!folds_micro_batches && expand(folded, tape)) return tape;
   return run_training(config, {.steps = step_count, .short_accumulation = true, .stage = stage});
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/parallel/megatron.h"
+#include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/parameters/parameters.h"
 #include "engine/peak.h"
@@ -16,6 +17,7 @@ namespace {
 /// Parameters of a stage's layers, with the embedding on the first one and the head on the last.
 std::int64_t stage_parameters(const Config& config, const PipelineStage& stage) {
   if (config.recipe.framework == Framework::megatron) return megatron_parameters(config, stage.index);
+  if (uses_megatron_deepspeed(config.recipe)) return megatron_deepspeed_parameters(config, stage.index);
   if (config.recipe.pipeline_parallel == 1) return parameter_count(config.model);
   std::int64_t sum = 0;
   for (const PipelineChunk& chunk : stage.chunks) {

@@ -10,6 +10,7 @@
 #include "engine/parallel/fsdp.h"
 #include "engine/parallel/fsdp1.h"
 #include "engine/parallel/megatron.h"
+#include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/tensor.h"
 #include "engine/parallel/torch_pipeline.h"
 #include "engine/parallel/zero.h"
@@ -245,6 +246,7 @@ std::unique_ptr<transformers::Architecture> make_architecture(const Model& whole
 
 Recording run_training(const Config& config, const StepOptions& options) {
   if (config.recipe.framework == Framework::megatron) return run_megatron(config, options);
+  if (uses_megatron_deepspeed(config.recipe)) return run_megatron_deepspeed(config, options);
   Recording recording;
   {
     Run run(recording);

@@ -94,7 +94,7 @@ class Planner {
     Config config = base_;
     Recipe& r = config.recipe;
     r.tensor_parallel = tensor;
-    r.sequence_parallel = tensor > 1;
+    r.sequence_parallel = tensor > 1 && r.framework != Framework::deepspeed;
     r.pipeline_parallel = stages;
     r.context_parallel = context;
     r.data_parallel_size = data;

@@ -9,6 +9,9 @@ namespace {
 
 constexpr const char* buckets = "Buckets are counted at DeepSpeed's default sizes.";
 constexpr const char* not_counted = "It changes memory; this version does not count it.";
+constexpr const char* autotp =
+    "AutoTP divides transformers' layers, which is not modelled; tensor_parallel is that of Megatron-DeepSpeed's "
+    "script.";
 constexpr const char* own_checkpoints = "It counts for models that call deepspeed.checkpointing.";
 
 constexpr Rule rules[] = {
@@ -48,7 +51,8 @@ constexpr Rule rules[] = {
     {"zero_optimization.zero_quantized_weights", nullptr, "true", not_counted},
     {"activation_checkpointing.partition_activations", nullptr, "true", own_checkpoints},
     {"activation_checkpointing.cpu_checkpointing", nullptr, "true", own_checkpoints},
-    {"tensor_parallel.autotp_size", "/recipe/tensor_parallel"},
+    {"data_types.grad_accum_dtype", "/recipe/gradients_dtype", "fp32", "fp32"},
+    {"tensor_parallel.autotp_size", nullptr, "*", autotp},
 };
 
 Config start() {

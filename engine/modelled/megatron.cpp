@@ -1,4 +1,4 @@
-// What Megatron-Core does not do, or what of it is not modelled.
+// What Megatron's layers do not do, and what Megatron-Core does not do around them, or what of it is not modelled.
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 
@@ -6,21 +6,20 @@ namespace trainmem {
 namespace {
 
 constexpr const char* other_framework = "Choose framework transformers for this model.";
+constexpr const char* deepspeed_too = "Choose framework transformers or deepspeed for this model.";
 
-constexpr Missing<Config> all_missing[] = {
+constexpr Missing<Config> of_layers[] = {
     {"/model/norm_placement", "A norm after each part, under Megatron, is", other_framework,
      [](const Config& c) { return c.model.norm_placement != NormPlacement::pre || c.model.norms_per_layer != 2; },
      to_transformers},
     {"/model/parallel_attention_mlp", "Attention beside the MLP, under Megatron, is", other_framework,
      [](const Config& c) { return c.model.parallel_attention_mlp; }, to_transformers},
-    {"/model/positions", "ALiBi under Megatron is", other_framework,
-     [](const Config& c) { return c.model.positions == Positions::alibi; }, to_transformers},
     {"/model/qk_norm", "A norm over all heads of the queries, under Megatron, is", other_framework,
      [](const Config& c) { return c.model.qk_norm == QkNorm::full; }, to_transformers},
     {"/model/norm_weight", "A norm without weight, under Megatron, is", other_framework,
      [](const Config& c) { return !c.model.norm_weight || !c.model.final_norm; }, to_transformers},
-    {"/model/embedding_norm", "A norm after the embedding, under Megatron, is", other_framework,
-     [](const Config& c) { return c.model.embedding_norm || c.model.word_embed_proj_dim > 0; }, to_transformers},
+    {"/model/word_embed_proj_dim", "An embedding of another width, under Megatron, is", other_framework,
+     [](const Config& c) { return c.model.word_embed_proj_dim > 0; }, to_transformers},
     {"/model/lm_head_bias", "A bias of the head, under Megatron, is", other_framework,
      [](const Config& c) { return c.model.lm_head_bias; }, to_transformers},
     {"/model/attn_logit_softcapping", "Soft-capping under Megatron is", other_framework,
@@ -28,6 +27,13 @@ constexpr Missing<Config> all_missing[] = {
      to_transformers},
     {"/model/attention_sinks", "Attention sinks under Megatron are", other_framework,
      [](const Config& c) { return c.model.attention_sinks; }, to_transformers},
+};
+
+constexpr Missing<Config> of_core[] = {
+    {"/model/positions", "ALiBi under Megatron-Core is", deepspeed_too,
+     [](const Config& c) { return c.model.positions == Positions::alibi; }, to_transformers},
+    {"/model/embedding_norm", "A norm after the embedding, under Megatron-Core, is", deepspeed_too,
+     [](const Config& c) { return c.model.embedding_norm; }, to_transformers},
     {"/recipe/data_parallel", "This way of data parallelism, under Megatron, is",
      "Choose ddp, with distributed_optimizer true to divide the optimizer states.",
      [](const Config& c) {
@@ -71,6 +77,13 @@ constexpr Missing<Config> all_missing[] = {
 
 }  // namespace
 
-void report_not_modelled_megatron(const Config& config, Issues& issues) { report<Config>(all_missing, config, issues); }
+void report_not_modelled_megatron(const Config& config, Issues& issues) {
+  report_not_modelled_megatron_layers(config, issues);
+  report<Config>(of_core, config, issues);
+}
+
+void report_not_modelled_megatron_layers(const Config& config, Issues& issues) {
+  report<Config>(of_layers, config, issues);
+}
 
 }  // namespace trainmem

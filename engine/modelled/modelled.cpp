@@ -9,6 +9,7 @@
 #include "engine/config/values.h"
 #include "engine/modelled/missing.h"
 #include "engine/optimizer/facts.h"
+#include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/zero.h"
 #include "engine/step.h"
 
@@ -17,31 +18,34 @@ namespace {
 
 constexpr const char* dense_model = "Choose a dense model.";
 
+/// Whether Megatron's layers run, and not those of transformers or torchtitan.
+bool has_megatron_layers(const Config& c) {
+  return c.recipe.framework == Framework::megatron || uses_megatron_deepspeed(c.recipe);
+}
+
 /// One line for each missing feature.
 constexpr Missing<Config> all_missing[] = {
     {"/model/linear_attention_every", "Linear attention is", dense_model,
      [](const Config& c) { return c.model.linear_attention_every > 0; }},
     {"/recipe/fused_norm", "A fused norm of this model is", "Set it to false.",
      [](const Config& c) {
-       return c.recipe.fused_norm && c.recipe.framework != Framework::megatron &&
-              c.recipe.framework != Framework::torchtitan && !transformers::has_fused_norm(c.model);
+       return c.recipe.fused_norm && !has_megatron_layers(c) && c.recipe.framework != Framework::torchtitan &&
+              !transformers::has_fused_norm(c.model);
      },
      "0"},
     {"/recipe/fused_mlp", "A fused MLP of this model is", "Set it to false.",
      [](const Config& c) {
-       return c.recipe.fused_mlp && c.recipe.framework != Framework::megatron && !transformers::has_fused_mlp(c.model);
+       return c.recipe.fused_mlp && !has_megatron_layers(c) && !transformers::has_fused_mlp(c.model);
      },
      "0"},
     {"/recipe/fused_rope", "A fused rotary embedding of this model is", "Set it to false.",
      [](const Config& c) {
-       return c.recipe.fused_rope && c.recipe.framework != Framework::megatron &&
-              !transformers::has_fused_rope(c.model);
+       return c.recipe.fused_rope && !has_megatron_layers(c) && !transformers::has_fused_rope(c.model);
      },
      "0"},
     {"/recipe/lora/rank", "LoRA under this framework is", "Choose framework transformers.",
      [](const Config& c) {
-       return c.recipe.lora.rank > 0 &&
-              (c.recipe.framework == Framework::megatron || c.recipe.framework == Framework::torchtitan);
+       return c.recipe.lora.rank > 0 && (has_megatron_layers(c) || c.recipe.framework == Framework::torchtitan);
      },
      to_transformers},
     {"/recipe/fsdp_wrap_embeddings", "A loss that takes the head's weight, or chunks, with a head of its own group is",
@@ -157,11 +161,10 @@ constexpr Missing<Config> all_missing[] = {
        return c.recipe.pipeline_parallel > 1 && c.recipe.pipeline_schedule == PipelineSchedule::interleaved &&
               c.recipe.gradient_accumulation_steps % c.recipe.pipeline_parallel != 0;
      }},
-    {"/recipe/pipeline_parallel", "Pipeline parallelism outside Megatron and torchtitan is",
-     "Choose framework megatron or torchtitan, or set it to 1.",
+    {"/recipe/pipeline_parallel", "Pipeline parallelism outside Megatron, DeepSpeed and torchtitan is",
+     "Choose framework megatron, deepspeed or torchtitan, or set it to 1.",
      [](const Config& c) {
-       return c.recipe.pipeline_parallel > 1 && c.recipe.framework != Framework::megatron &&
-              c.recipe.framework != Framework::torchtitan;
+       return c.recipe.pipeline_parallel > 1 && !has_megatron_layers(c) && c.recipe.framework != Framework::torchtitan;
      },
      "1"},
     {"/recipe/pipeline_parallel", "A pipeline of torchtitan with experts or latent attention is",
@@ -252,8 +255,7 @@ void report_narrow_formats(const Config& config, Issues& issues) {
 
 /// A forward that the framework lacks, with a framework that has it.
 void report_no_forward(const Config& config, Issues& issues) {
-  if (config.recipe.framework == Framework::megatron || make_architecture(config.model, config.recipe) != nullptr)
-    return;
+  if (has_megatron_layers(config) || make_architecture(config.model, config.recipe) != nullptr) return;
   Issue issue{"not_yet_modelled", "/model/model_type",
               "This model type, under " + std::string(word(config.recipe.framework)) + ", is not yet modelled.",
               "Choose a model of another family."};
@@ -282,7 +284,12 @@ void report_not_modelled(const Config& config, Issues& issues) {
     report_not_modelled_megatron(config, issues);
   } else {
     report_not_modelled_torch(config, issues);
-    report_not_modelled_model(config, issues);
+    if (uses_megatron_deepspeed(config.recipe)) {
+      report_not_modelled_megatron_deepspeed(config, issues);
+    } else {
+      report_not_modelled_tensor(config, issues);
+      report_not_modelled_model(config, issues);
+    }
   }
   report_not_modelled_experts(config, issues);
   report_not_modelled_compiled(config, issues);

@@ -12,6 +12,11 @@ void report_not_modelled(const Config& config, Issues& issues);
 
 /// The same for framework megatron, whose forward is its own (blocks/megatron).
 void report_not_modelled_megatron(const Config& config, Issues& issues);
+/// The part of it that concerns Megatron's layers, whoever runs them.
+void report_not_modelled_megatron_layers(const Config& config, Issues& issues);
+
+/// The same for Megatron-DeepSpeed: framework deepspeed beside tensor or pipeline parallelism.
+void report_not_modelled_megatron_deepspeed(const Config& config, Issues& issues);
 
 /// The same for tensor parallelism outside Megatron.
 void report_not_modelled_tensor(const Config& config, Issues& issues);
@@ -22,7 +27,8 @@ void report_not_modelled_experts(const Config& config, Issues& issues);
 /// The same for torch.compile.
 void report_not_modelled_compiled(const Config& config, Issues& issues);
 
-/// The same for every framework but Megatron: the recipe, and the model against its Hugging Face class.
+/// The same for every framework but Megatron: the recipe, and, where transformers' or torchtitan's forward runs, the
+/// model against its Hugging Face class.
 void report_not_modelled_torch(const Config& config, Issues& issues);
 void report_not_modelled_model(const Config& config, Issues& issues);
 

@@ -33,8 +33,6 @@ constexpr Missing<Config> all_missing[] = {
      [](const Config& c) { return c.model.sliding_window > 0; }, to_one_gpu},
     {"/model/vocab_size", "A vocabulary that tensor_parallel does not divide is", one_gpu,
      [](const Config& c) { return c.model.vocab_size % c.recipe.tensor_parallel != 0; }, to_one_gpu},
-    {"/recipe/framework", "DeepSpeed's tensor parallelism is", "Choose transformers, torchtitan or megatron.",
-     [](const Config& c) { return c.recipe.framework == Framework::deepspeed; }, to_one_gpu},
     {"/recipe/data_parallel", "Tensor parallelism beside data parallelism other than FSDP2 is",
      "Choose fsdp, version 2.",
      [](const Config& c) {

@@ -1,6 +1,7 @@
 // What the PyTorch step (blocks/transformers, blocks/torchtitan) does not do yet.
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
+#include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/zero.h"
 
 namespace trainmem {
@@ -9,6 +10,8 @@ namespace {
 bool is_mixed(const Recipe& r) { return r.precision == Precision::bf16_mixed || r.precision == Precision::fp16_mixed; }
 
 bool is_muon(const Recipe& r) { return r.optimizer == Optimizer::muon || r.optimizer == Optimizer::muon_adamw; }
+
+bool of_dtensors(const Recipe& r) { return r.tensor_parallel > 1 && !uses_megatron_deepspeed(r); }
 
 constexpr Missing<Recipe> all_missing[] = {
     {"/recipe/precision", "ZeRO in another precision than DeepSpeed's own is", "Choose bf16_mixed, fp16_mixed or fp32.",
@@ -44,7 +47,7 @@ constexpr Missing<Recipe> all_missing[] = {
     {"/recipe/master_weights_dtype", "A format of master weights outside Megatron is", "Set it to auto.",
      [](const Recipe& r) { return r.master_weights_dtype != DType::automatic; }, "auto"},
     {"/recipe/gradients_dtype", "A format of gradients other than the weights' is", "Set it to auto.",
-     [](const Recipe& r) { return r.gradients_dtype != DType::automatic; }, "auto"},
+     [](const Recipe& r) { return r.gradients_dtype != DType::automatic && !uses_bf16_optimizer(r); }, "auto"},
     {"/recipe/activations_dtype", "A format of activations other than the precision's is", "Set it to auto.",
      [](const Recipe& r) { return r.activations_dtype != DType::automatic && r.data_parallel != DataParallel::fsdp; },
      "auto"},
@@ -83,15 +86,12 @@ constexpr Missing<Recipe> all_missing[] = {
      },
      "current"},
     {"/recipe/fused_norm", "A fused norm with tensor parallelism of DTensors is", "Set it to false.",
-     [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan && r.tensor_parallel > 1; },
-     "0"},
+     [](const Recipe& r) { return r.fused_norm && r.framework != Framework::torchtitan && of_dtensors(r); }, "0"},
     {"/recipe/fused_mlp", "A fused MLP under torchtitan or tensor parallelism of DTensors is", "Set it to false.",
-     [](const Recipe& r) { return r.fused_mlp && (r.framework == Framework::torchtitan || r.tensor_parallel > 1); },
-     "0"},
+     [](const Recipe& r) { return r.fused_mlp && (r.framework == Framework::torchtitan || of_dtensors(r)); }, "0"},
     {"/recipe/fused_rope", "A fused rotary embedding under torchtitan or tensor parallelism of DTensors is",
      "Set it to false.",
-     [](const Recipe& r) { return r.fused_rope && (r.framework == Framework::torchtitan || r.tensor_parallel > 1); },
-     "0"},
+     [](const Recipe& r) { return r.fused_rope && (r.framework == Framework::torchtitan || of_dtensors(r)); }, "0"},
     {"/recipe/fused_norm", "A fused norm under torchtune is", "Set it to false.",
      [](const Recipe& r) { return r.fused_norm && r.framework == Framework::torchtune; }, "0"},
     {"/recipe/fused_mlp", "A fused MLP under torchtune is", "Set it to false.",
@@ -106,7 +106,6 @@ constexpr Missing<Recipe> all_missing[] = {
 
 void report_not_modelled_torch(const Config& config, Issues& issues) {
   report<Recipe>(all_missing, config.recipe, issues);
-  report_not_modelled_tensor(config, issues);
 }
 
 }  // namespace trainmem

@@ -30,8 +30,14 @@ bool uses_zero(const Recipe& recipe) {
           recipe.data_parallel == DataParallel::zero3);
 }
 
+bool uses_bf16_optimizer(const Recipe& recipe) {
+  if (recipe.framework != Framework::deepspeed || recipe.precision != Precision::bf16_mixed) return false;
+  const bool fp32_gradients = recipe.gradients_dtype == DType::float32 && !recipe.offload_optimizer;
+  return recipe.data_parallel == DataParallel::ddp || (recipe.data_parallel == DataParallel::zero1 && fp32_gradients);
+}
+
 std::unique_ptr<Zero> make_zero(const Recipe& recipe) {
-  if (recipe.data_parallel == DataParallel::ddp) return std::make_unique<Zero0>(recipe);
+  if (recipe.data_parallel == DataParallel::ddp || uses_bf16_optimizer(recipe)) return std::make_unique<Zero0>(recipe);
   if (recipe.data_parallel == DataParallel::zero3) return std::make_unique<Zero3>(recipe);
   return std::make_unique<Zero12>(recipe);
 }

@@ -60,15 +60,16 @@ void Zero0::reduce_fp16() const {
   }
 }
 
-void Zero0::begin_backward(bool /*last*/) {
-  if (!is_bf16()) return;
-  for (const Tensor& weight : weights_) weight->grad.reset();  // clear_lp_grads
+void Zero0::end_backward(bool last) {
+  if (is_bf16()) {  // update_hp_grads: one cast after another
+    const Place place("data parallelism", Component::gradients);
+    for (const Tensor& weight : weights_) allocate(weight.shape(), DType::float32, {&cast_rule});
+  }
+  if (last) reduce();
 }
 
-void Zero0::end_backward(bool last) {
-  if (is_bf16())  // update_hp_grads: one cast after another
-    for (const Tensor& weight : weights_) allocate(weight.shape(), DType::float32, {&cast_rule});
-  if (!last || recipe_.data_parallel_size == 1) return;
+void Zero0::reduce() {
+  if (recipe_.data_parallel_size == 1) return;
   const Place place("data parallelism", Component::communication);
   if (!is_bf16()) return reduce_fp16();
   allocate(gradients_.shape(), dtype_, {&reduce_rule});  // reduced in bf16

@@ -1,9 +1,10 @@
 // DeepSpeed without ZeRO: 16-bit weights with fp32 master weights on every GPU.
 //
-// bf16: after a backward its gradients are added to flat fp32 ones, and stay until the next backward begins; each GPU
-// has master weights and states of its part, as in stage 1 (BF16_Optimizer). fp16: flat master weights and states of
-// all weights; the gradients stay in fp16 until the step, which makes fp32 copies of all and lays them end to end
-// (FP16_Optimizer). Source: DeepSpeed deepspeed/runtime/bf16_optimizer.py, deepspeed/runtime/fp16/fused_optimizer.py.
+// bf16: after a backward its gradients are added to flat fp32 ones; the next backward writes zeros into them, they
+// never go (clear_lp_grads). Each GPU has master weights and states of its part: this is ZeRO-1 with gradients in fp32,
+// too (BF16_Optimizer). fp16: flat master weights and states of all weights; the gradients stay in fp16 until the step,
+// which makes fp32 copies of all and lays them end to end (FP16_Optimizer).
+// Source: DeepSpeed deepspeed/runtime/bf16_optimizer.py, deepspeed/runtime/fp16/fused_optimizer.py.
 #pragma once
 
 #include <vector>
@@ -17,8 +18,8 @@ class Zero0 : public Zero {
   explicit Zero0(const Recipe& recipe) : recipe_(recipe) {}
 
   void wrap() override;
-  void begin_backward(bool last) override;
   void end_backward(bool last) override;
+  void reduce() override;
   void step() override;
 
  private:

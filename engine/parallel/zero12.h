@@ -21,6 +21,7 @@ class Zero12 : public Zero {
   void wrap() override;
   void begin_backward(bool last) override;
   void end_backward(bool last) override;
+  void reduce() override { end_backward(true); }
   void step() override;
 
  private:

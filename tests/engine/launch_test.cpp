@@ -311,7 +311,8 @@ TEST_CASE("export: every recipe preset, written for its own framework and read b
       " /recipe/micro_batch_size /recipe/sequence_length /recipe/precision /recipe/weights_dtype /recipe/optimizer "
       "/recipe/optimizer_implementation /recipe/gradient_clipping /recipe/fsdp_wrap_embeddings /recipe/recomputation "
       "/recipe/attention /recipe/loss /recipe/fused_norm /recipe/compile_blocks /recipe/compile_loss "
-      "/recipe/training_loop /recipe/pipeline_parallel /recipe/pipeline_first_stage_layers "
+      "/recipe/training_loop /recipe/fused_mlp /recipe/tensor_parallel /recipe/pipeline_parallel "
+      "/recipe/pipeline_first_stage_layers "
       "/recipe/pipeline_last_stage_layers /recipe/lora/rank /recipe/lora/targets /recipe/lora/dropout "
       "/recipe/lora/adapter_dtype /recipe/quantization /recipe/offload_checkpoints /recipe/expandable_segments ";
   // Layers of a stage are split points in torchtitan; under Megatron RoPE's kernel has no option that turns it on.

@@ -133,8 +133,12 @@ Tensor fused_rope(Tensor argument, const Tensor& frequencies) {
 }
 
 Tensor recompute(Forward forward, std::vector<Tensor> inputs) {
+  return recompute(recompute_rule, std::move(forward), std::move(inputs));
+}
+
+Tensor recompute(const Rule& rule, Forward forward, std::vector<Tensor> inputs) {
   Run& run = active_run();
-  const Ref<Node> node = begin_node(recompute_rule, inputs);
+  const Ref<Node> node = begin_node(rule, inputs);
   for (const Tensor& input : inputs) keep(node, input);
   Tensor result;
   {

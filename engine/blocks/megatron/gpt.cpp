@@ -9,16 +9,10 @@ namespace {
 
 constexpr Rule input_rule{"input", "token ids, labels and masks of the micro-batch", "pretrain_gpt.py: get_batch"};
 
+constexpr Rule deepspeed_rule{"recomputation", "input of a recomputed layer: its forward runs again in backward",
+                              "DeepSpeed deepspeed/runtime/activation_checkpointing/checkpointing.py: "
+                              "CheckpointFunction"};
 constexpr Rule empty_rule{"attention scores", "", "Transformer Engine backends.py: matmul_result"};
-
-/// get_batch_on_this_cp_rank: this GPU's part of the sequence is a copy.
-Tensor make_input(const Sizes& z, DType dtype, const char* role) {
-  Tensor whole;
-  if (z.whole_sequence > z.s) whole = allocate({z.b, z.whole_sequence}, dtype, {&input_rule, role});
-  Tensor tensor = allocate({z.b, z.s}, dtype, {&input_rule, role});
-  note_kept(tensor, input_rule);
-  return tensor;
-}
 
 /// (s, b, heads, d) as (b * heads, s, d): a view.
 Tensor by_head(Tensor x) {
@@ -48,6 +42,16 @@ Tensor repeat_heads(Tensor x, Size times) {
 
 }  // namespace
 
+/// get_batch_on_this_cp_rank: this GPU's part of the sequence is a copy.
+Tensor StageModel::make_input(DType dtype, const char* role) const {
+  const Sizes& z = settings_.sizes;
+  Tensor whole;
+  if (z.whole_sequence > z.s) whole = allocate({z.b, z.whole_sequence}, dtype, {&input_rule, role});
+  Tensor tensor = allocate({z.b, z.s}, dtype, {&input_rule, role});
+  note_kept(tensor, input_rule);
+  return tensor;
+}
+
 Tensor StageModel::norm(const Norm& parameters, Tensor x) const {
   if (settings_.model.norm == trainmem::Norm::layernorm)
     return layer_norm(std::move(x), parameters.weight, parameters.bias);
@@ -60,8 +64,9 @@ Tensor StageModel::embed(const Tensor& ids) const {
   const Sizes& z = settings_.sizes;
   const bool scatters = z.layout.sequence_parallel && !positions_.defined();
   Tensor hidden = vocabulary_embedding(embedding_, ids, z.layout, scatters, z.t);
+  if (embedding_norm_.weight.defined()) hidden = norm(embedding_norm_, std::move(hidden));
   if (positions_.defined()) {
-    const Tensor position_ids = make_input(z, DType::int64, "position ids");
+    const Tensor position_ids = make_input(DType::int64, "position ids");
     Tensor rows = embedding(positions_, position_ids);
     hidden = add(std::move(hidden), std::move(rows));
   }
@@ -247,7 +252,9 @@ Tensor StageModel::run(const Unit& unit, Tensor hidden) const {
   if (!blocks_[unit.first].recomputed) return layers(std::move(hidden));
   std::vector<Tensor> inputs;
   inputs.push_back(std::move(hidden));
-  return recompute([layers](const std::vector<Tensor>& x) { return layers(x[0]); }, std::move(inputs));
+  const auto again = [layers](const std::vector<Tensor>& x) { return layers(x[0]); };
+  return settings_.deepspeed ? recompute(deepspeed_rule, again, std::move(inputs))
+                             : recompute(again, std::move(inputs));
 }
 
 Tensor StageModel::token_losses(Tensor hidden, const Tensor& labels) const {
@@ -271,16 +278,16 @@ Tensor StageModel::loss(Tensor hidden, const Tensor& ids, const Tensor& labels, 
 }
 
 Tensor StageModel::forward(Tensor input) const {
-  const Sizes& z = settings_.sizes;
   const PipelineChunk& stage = settings_.stage;
   Tensor ids, labels, loss_mask;
-  if (stage.first || !next_tokens_.empty()) ids = make_input(z, DType::int64, "token ids");
-  if (stage.last) {
-    labels = make_input(z, DType::int64, "labels");
-    loss_mask = make_input(z, DType::float32, "loss mask");
+  if (stage.first || !next_tokens_.empty()) ids = make_input(DType::int64, "token ids");
+  if (stage.last && !settings_.deepspeed) {
+    labels = make_input(DType::int64, "labels");
+    loss_mask = make_input(DType::float32, "loss mask");
   }
   Tensor hidden = stage.first ? embed(ids) : std::move(input);
   for (const Unit& unit : units_) hidden = run(unit, std::move(hidden));
+  if (stage.last && settings_.deepspeed) return logits_of_deepspeed(std::move(hidden));
   return stage.last ? loss(std::move(hidden), ids, labels, loss_mask) : hidden;
 }
 

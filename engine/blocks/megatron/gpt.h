@@ -5,7 +5,8 @@
 //   h  hidden            f  MLP width         v  rows of the padded vocabulary
 //
 // The same forward serves GPT-3 (LayerNorm, biases, GELU, dropout, learned positions) and Llama (RMSNorm, SwiGLU,
-// RoPE, grouped queries). Held against Korthikanti et al. 2022 in tests/published/korthikanti_tape_test.cpp.
+// RoPE, grouped queries), and both as Megatron-DeepSpeed writes them, with BLOOM beside them (deepspeed.cpp). Held
+// against Korthikanti et al. 2022 in tests/published/korthikanti_tape_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,7 @@ struct Settings {
   Sizes sizes;
   PipelineChunk stage;
   Buffers* buffers = nullptr;
+  bool deepspeed = false;  ///< a stage of Megatron-DeepSpeed's GPTModelPipe: weights have memory of their own
 };
 
 /// Sizes of one rank. Heads, widths and vocabulary are divided by tensor_parallel, rounded up.
@@ -65,8 +67,10 @@ class StageModel {
   StageModel(const Settings& settings, bool fold);
 
   /// The stage's forward: `input` is the previous stage's output, undefined on the first one. The result is the
-  /// hidden states, or the loss on the last stage.
+  /// hidden states, or on the last stage the loss; Megatron-DeepSpeed's is the logits in fp32.
   Tensor forward(Tensor input) const;
+  /// The loss of Megatron-DeepSpeed's logits, which it is computed in.
+  Tensor loss_of(const Tensor& logits) const;
 
   /// Elements of the stage's parameters on this GPU: those of routed experts, and all others.
   Size parameters() const { return parameters_; }
@@ -130,7 +134,10 @@ class StageModel {
   LatentLayer make_latent(Size times);
   ExpertLayer make_experts(Size times);
   void make_next_tokens();
+  void make_head();
   void make_buffers();
+  void make_buffers_of_deepspeed();
+  Tensor make_input(DType dtype, const char* role) const;
 
   Tensor embed(const Tensor& ids) const;
   Tensor layer(const Block& block, Tensor hidden) const;
@@ -151,6 +158,7 @@ class StageModel {
   Tensor norm(const Norm& parameters, Tensor x) const;
   Tensor rotate(Tensor x) const;
   Tensor rotate_pairs(const Tensor& x) const;
+  Tensor logits_of_deepspeed(Tensor hidden) const;
   Tensor loss(Tensor hidden, const Tensor& ids, const Tensor& labels, const Tensor& loss_mask) const;
   Tensor token_losses(Tensor hidden, const Tensor& labels) const;
   Tensor next_token_states(const NextToken& next, const Tensor& hidden, const Tensor& embedded) const;
@@ -160,6 +168,7 @@ class StageModel {
   Size parameters_ = 0;
   Size expert_parameters_ = 0;
   Tensor embedding_;
+  Norm embedding_norm_;
   Tensor positions_;
   std::vector<Block> blocks_;
   std::vector<Unit> units_;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr Rule rotary_rule{"rotary table", "angles of every position, cached for all layers",
                            "Megatron-Core models/common/embeddings/rotary_pos_embedding.py"};
+constexpr Rule parameter_rule{"parameter", "", "Megatron-DeepSpeed megatron/mpu/layers.py, fused_layer_norm.py"};
 constexpr Rule buffer_rule{"global memory buffer",
                            "input of linear layers, of attention scores and of experts, one for all layers",
                            "Megatron-Core utils.py: GlobalMemoryBuffer"};
@@ -67,9 +68,11 @@ Sizes rank_sizes(const Config& config) {
 }
 
 Tensor StageModel::make_leaf(const Shape& shape) const {
-  Tensor leaf = allocate_nothing(shape, settings_.dtype);
+  const Set<Component> component(active_run().component, Component::weights);
+  Tensor leaf = settings_.deepspeed ? allocate(shape, settings_.dtype, {&parameter_rule})
+                                    : allocate_nothing(shape, settings_.dtype);
   leaf->requires_grad = true;
-  leaf->gradient_hook = release_gradient;
+  if (!settings_.deepspeed) leaf->gradient_hook = release_gradient;
   active_run().parameters.push_back(leaf);
   return leaf;
 }
@@ -185,16 +188,31 @@ StageModel::StageModel(const Settings& settings, bool fold) : settings_(settings
   if (stage.first || predicts_further) {  // layers that predict further tokens share the embedding
     embedding_ = add_parameter({z.v, z.h}, "embedding", 1);
     if (settings_.model.positions == Positions::learned) positions_ = add_parameter({z.positions, z.h}, "positions", 1);
+    if (settings_.model.embedding_norm) embedding_norm_ = make_norm(z.h, "embedding norm", 1);
   }
   recomputed_ = recomputed_modules(recipe);
   make_units(fold);
   if (stage.last) {
     final_norm_ = make_norm(z.h, "final norm", 1);
-    head_ = make_linear(z.h, z.v, settings_.model.lm_head_bias, "head", 1);
+    make_head();
     make_next_tokens();
-    if (stage.first && settings_.model.tie_word_embeddings) parameters_ = parameters_ - z.v * z.h;  // one table
   }
-  make_buffers();
+  settings_.deepspeed ? make_buffers_of_deepspeed() : make_buffers();
+}
+
+/// A tied head of the first stage is the embedding itself. DeepSpeed's TiedLayerSpec builds the whole embedding anew on
+/// another stage, with the positions that it has no use for.
+void StageModel::make_head() {
+  const Sizes& z = settings_.sizes;
+  const bool tied = settings_.model.tie_word_embeddings;
+  const bool one_table = tied && settings_.stage.first;
+  if (settings_.deepspeed && one_table) {
+    head_.weight = embedding_;
+    return;
+  }
+  head_ = make_linear(z.h, z.v, settings_.model.lm_head_bias, "head", 1);
+  if (one_table) parameters_ = parameters_ - z.v * z.h;
+  if (settings_.deepspeed && tied && z.positions > 0) positions_ = add_parameter({z.positions, z.h}, "positions", 1);
 }
 
 void StageModel::make_buffers() {

@@ -72,6 +72,8 @@ Tensor masked_mean(Tensor losses, const Tensor& loss_mask);
 /// CheckpointFunction.
 using Forward = std::function<Tensor(const std::vector<Tensor>&)>;
 Tensor recompute(Forward forward, std::vector<Tensor> inputs);
+/// The same by another library's rule.
+Tensor recompute(const Rule& rule, Forward forward, std::vector<Tensor> inputs);
 
 /// Recomputation whose result is not kept either, though an operation after it needs it: the result is there again
 /// before that operation's backward. tensor_parallel/random.py: CheckpointWithoutOutput.
