@@ -14,8 +14,6 @@ export interface Issue {
   path: string;
   message: string;
   hint: string;
-  /** One value of one field that the hint begins with, as links write it. */
-  fix?: { path: string; value: string };
 }
 
 export interface Range {
@@ -175,11 +173,20 @@ export interface GoodAnswer {
   link: string;
 }
 
+/** One field that two configurations hold differently. */
+export interface Setting {
+  path: string;
+  from: Scalar;
+  to: Scalar;
+}
+
 export interface BadAnswer {
   ok: false;
   issues: Issue[];
   config?: Config;
   link?: string;
+  /** What the fixes of the issues lead to, if they lead to an answer. */
+  repair?: { sets: Setting[]; config: Config; link: string };
 }
 
 export type Answer = GoodAnswer | BadAnswer;

@@ -1,6 +1,6 @@
 // What the engine answers to questions that cost many estimates. Names are those of engine/advice and border/sweep.h.
 
-import type { ComponentBytes, Config, Issue, Range, Scalar, Verdict } from '../border.js';
+import type { ComponentBytes, Config, Issue, Range, Setting, Verdict } from '../border.js';
 
 export interface Outcome {
   allocated: number;
@@ -10,12 +10,6 @@ export interface Outcome {
   verdict: Verdict;
   num_gpus: number;
   parameters: number;
-}
-
-export interface Setting {
-  path: string;
-  from: Scalar;
-  to: Scalar;
 }
 
 /** A configuration that differs in `sets`, and what it takes. */

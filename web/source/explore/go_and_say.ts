@@ -1,12 +1,11 @@
 // Words that several panels share: what a change sets, and whether something fits.
 
 import { css, html } from 'lit';
-import type { Field, Scalar, Verdict } from '../border.js';
+import type { Field, Scalar, Setting, Verdict } from '../border.js';
 import { fieldLabel, optionLabel } from '../fields.js';
 import { gigabytes, type Units } from '../format.js';
 import { formatNumber } from '../number_grammar.js';
 import { icons } from '../views/icons.js';
-import type { Setting } from './answers.js';
 
 function valueWords(field: Field | undefined, value: Scalar): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off';

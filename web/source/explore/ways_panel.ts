@@ -74,9 +74,7 @@ class TrainmemWaysOn extends LitElement {
       return engine.estimate(trial);
     };
     try {
-      const ways = await waysOn({ estimate, presets: engine.presets }, config, path =>
-        this.view.calculator.value(path),
-      );
+      const ways = await waysOn({ estimate, presets: engine.presets }, config);
       if (outdated()) return;
       this.ways = ways;
       this.requestUpdate();
