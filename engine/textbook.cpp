@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/text/numbers.h"
+
 namespace trainmem {
 namespace {
 
@@ -27,15 +29,6 @@ Bytes product(std::initializer_list<std::int64_t> factors) {
 
 Bytes divide_up(Bytes a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-/// 1234567 as "1,234,567".
-std::string text(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::int64_t i = static_cast<std::int64_t>(digits.size()) - 3; i > 0; i -= 3) {
-    digits.insert(static_cast<std::string::size_type>(i), ",");
-  }
-  return digits;
-}
-
 /// Collects lines that share a source.
 struct Lines {
   std::vector<TextbookLine> list;
@@ -50,29 +43,29 @@ std::int64_t one_precision_bytes(Precision precision) { return precision == Prec
 
 void add_four_components(Lines& lines, const Recipe& recipe, std::int64_t n) {
   const std::int64_t p = one_precision_bytes(recipe.precision);
-  const std::string times_p = " x " + text(p);
+  const std::string times_p = " x " + grouped(p);
   const std::string source = "Four-component account: N parameters, P bytes a number, Adam";
   const std::string leaves_out =
       "one precision for everything, so no fp32 master weights; one GPU, no sharding; no logits, no peaks in time";
   const Bytes weights = product({n, p});
-  lines.add("four components: weights", "N x P = " + text(n) + times_p, weights, source, leaves_out);
-  lines.add("four components: gradients", "N x P = " + text(n) + times_p, weights, source, leaves_out);
-  lines.add("four components: Adam states", "2 x N x P = 2 x " + text(n) + times_p, product({2, weights}), source,
+  lines.add("four components: weights", "N x P = " + grouped(n) + times_p, weights, source, leaves_out);
+  lines.add("four components: gradients", "N x P = " + grouped(n) + times_p, weights, source, leaves_out);
+  lines.add("four components: Adam states", "2 x N x P = 2 x " + grouped(n) + times_p, product({2, weights}), source,
             leaves_out);
-  lines.add("four components: optimizer intermediates", "N x P = " + text(n) + times_p, weights, source, leaves_out);
+  lines.add("four components: optimizer intermediates", "N x P = " + grouped(n) + times_p, weights, source, leaves_out);
 
   const double per_token = heuristic_activations_per_token(n);
   const double activations = per_token * static_cast<double>(recipe.micro_batch_size) *
                              static_cast<double>(recipe.sequence_length) * static_cast<double>(p);
   const Bytes activation_bytes = activations < 9.0e18 ? static_cast<Bytes>(std::llround(activations)) : largest;
   lines.add("four components: activations",
-            "A x B x L x P with A = 4.6894e-4 x " + text(n) +
-                " + 1.8494e6 = " + text(static_cast<std::int64_t>(std::llround(per_token))) + ": A x " +
-                text(recipe.micro_batch_size) + " x " + text(recipe.sequence_length) + times_p,
+            "A x B x L x P with A = 4.6894e-4 x " + grouped(n) +
+                " + 1.8494e6 = " + grouped(static_cast<std::int64_t>(std::llround(per_token))) + ": A x " +
+                grouped(recipe.micro_batch_size) + " x " + grouped(recipe.sequence_length) + times_p,
             activation_bytes, "Heuristic: a straight line fitted through models by their parameter count",
             "the shape of the model: depth, width, heads, attention kernel, recomputation, parallelism");
   lines.add("four components: total",
-            "5 x N x P + A x B x L x P = " + text(product({5, weights})) + " + " + text(activation_bytes),
+            "5 x N x P + A x B x L x P = " + grouped(product({5, weights})) + " + " + grouped(activation_bytes),
             sum(product({5, weights}), activation_bytes), source, leaves_out);
 }
 
@@ -81,7 +74,7 @@ void add_states(Lines& lines, const Config& config, std::int64_t n) {
       "activations, logits, temporaries of the optimizer step, gathered parameters, communication, runtime";
   const auto states = [&](const std::string& method, const std::string& terms, std::int64_t factor,
                           const std::string& source) {
-    lines.add(method, "(" + terms + ") x N = " + text(factor) + " x " + text(n), product({factor, n}), source,
+    lines.add(method, "(" + terms + ") x N = " + grouped(factor) + " x " + grouped(n), product({factor, n}), source,
               states_only);
   };
   states("fp32 training: model states", "4 + 4 + 8", 16,
@@ -92,8 +85,8 @@ void add_states(Lines& lines, const Config& config, std::int64_t n) {
   const Model& model = config.model;
   const Recipe& recipe = config.recipe;
   lines.add("mixed precision without master weights: activations, up to a constant",
-            "B x L x d_model x layers = " + text(recipe.micro_batch_size) + " x " + text(recipe.sequence_length) +
-                " x " + text(model.hidden_size) + " x " + text(model.num_hidden_layers),
+            "B x L x d_model x layers = " + grouped(recipe.micro_batch_size) + " x " + grouped(recipe.sequence_length) +
+                " x " + grouped(model.hidden_size) + " x " + grouped(model.num_hidden_layers),
             product({recipe.micro_batch_size, recipe.sequence_length, model.hidden_size, model.num_hidden_layers}),
             "Proportionality only: the source names no constant; here it is one byte",
             "the constant: 34 bytes and more for a plain layer, plus what grows with the square of the sequence");
@@ -107,7 +100,7 @@ void add_states(Lines& lines, const Config& config, std::int64_t n) {
 
   const std::int64_t d = recipe.data_parallel_size;
   lines.add("Megatron distributed optimizer: model states",
-            "(6 + 12 / d) x N = (6 + 12 / " + text(d) + ") x " + text(n), distributed_optimizer_bytes(n, d),
+            "(6 + 12 / d) x N = (6 + 12 / " + grouped(d) + ") x " + grouped(n), distributed_optimizer_bytes(n, d),
             "Megatron Core, distributed optimizer, table of bytes per parameter: 6 + 12/d",
             states_only + "; the t x p GPUs of one copy of the model are taken together");
 }
@@ -122,7 +115,7 @@ void add_zero(Lines& lines, std::int64_t n, std::int64_t d) {
                              Stage{1, "ZeRO paper: optimizer states partitioned", "(2 + 2 + 12 / d) x N"},
                              Stage{2, "ZeRO paper: and gradients", "(2 + (2 + 12) / d) x N"},
                              Stage{3, "ZeRO paper: and parameters", "(2 + 2 + 12) / d x N"}}) {
-    lines.add(stage.method, std::string(stage.formula) + " with d = " + text(d) + ", N = " + text(n),
+    lines.add(stage.method, std::string(stage.formula) + " with d = " + grouped(d) + ", N = " + grouped(n),
               zero_state_bytes(stage.stage, n, d),
               "Rajbhandari et al. 2019 (ZeRO, arXiv:1910.02054), figure 1 and table 1, K = 12",
               "activations, gathered parameters of stage 3, buckets, padding, temporaries");
@@ -136,23 +129,23 @@ void add_activations(Lines& lines, const Model& model, const Recipe& recipe) {
   const std::string section = "Korthikanti et al. 2022 (arXiv:2205.05198), section 4.1";
   const std::string shape =
       "grouped queries, gated or other MLP widths, flash attention, no dropout, logits and loss, working memory";
-  const std::string sbh = text(z.s) + " x " + text(z.b) + " x " + text(z.h);
+  const std::string sbh = grouped(z.s) + " x " + grouped(z.b) + " x " + grouped(z.h);
   lines.add("attention of one layer",
-            "11sbh + 5as^2b = 11 x " + sbh + " + 5 x " + text(z.a) + " x " + text(z.s) + "^2 x " + text(z.b),
+            "11sbh + 5as^2b = 11 x " + sbh + " + 5 x " + grouped(z.a) + " x " + grouped(z.s) + "^2 x " + grouped(z.b),
             attention_activation_bytes(z), section, shape);
   lines.add("MLP of one layer", "19sbh = 19 x " + sbh, mlp_activation_bytes(z), section, shape);
   lines.add("two layer norms of one layer", "4sbh = 4 x " + sbh, norm_activation_bytes(z), section, shape);
 
   const std::string table = "Korthikanti et al. 2022 (arXiv:2205.05198), table 2, times layers";
   const std::string pipeline = shape + "; counts all layers, as the first stage of a full 1F1B pipeline holds them";
-  const std::string t = text(z.t);
-  const std::string h_and_t = text(z.h) + " x " + t;
-  const std::string scores = "5 x " + text(z.a) + " x " + text(z.s) + " / ";
+  const std::string t = grouped(z.t);
+  const std::string h_and_t = grouped(z.h) + " x " + t;
+  const std::string scores = "5 x " + grouped(z.a) + " x " + grouped(z.s) + " / ";
   const auto add = [&](ActivationTechnique technique, const char* method, const std::string& factor) {
-    lines.add(std::string("activations: ") + method, text(layers) + " x " + sbh + " x " + factor,
+    lines.add(std::string("activations: ") + method, grouped(layers) + " x " + sbh + " x " + factor,
               korthikanti_bytes(technique, z, layers), table, pipeline);
   };
-  add(ActivationTechnique::no_parallelism, "no parallelism", "(34 + " + scores + text(z.h) + ")");
+  add(ActivationTechnique::no_parallelism, "no parallelism", "(34 + " + scores + grouped(z.h) + ")");
   add(ActivationTechnique::tensor, "tensor parallel", "(10 + 24 / " + t + " + " + scores + "(" + h_and_t + "))");
   add(ActivationTechnique::tensor_and_sequence, "tensor and sequence parallel",
       "(34 / " + t + " + " + scores + "(" + h_and_t + "))");

@@ -5,6 +5,7 @@
 
 #include "engine/config/validate.h"
 #include "engine/config/values.h"
+#include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
 
 namespace trainmem {

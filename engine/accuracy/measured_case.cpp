@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "engine/border/issue_text.h"
 #include "engine/border/json_io.h"
 #include "engine/config/validate.h"
+#include "engine/text/issue_text.h"
 
 namespace trainmem {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "engine/bandwidth/traffic.h"
-#include "engine/config/values.h"
 #include "engine/optimizer/traffic.h"
+#include "engine/presets/apply.h"
 #include "engine/tape_fold.h"
 
 namespace trainmem {

@@ -3,18 +3,17 @@
 #include "engine/border/comparison.h"
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_advice.h"
-#include "engine/border/json_writer.h"
 #include "engine/border/link.h"
 #include "engine/config/repair.h"
 #include "engine/config/validate.h"
 #include "engine/estimate.h"
+#include "engine/text/json_writer.h"
+#include "engine/text/numbers.h"
 #include "engine/verdict.h"
 
 namespace trainmem {
 
 namespace {
-
-constexpr Bytes exact_limit = Bytes{1} << 53;  // whole numbers above it are not exact in JavaScript
 
 /// What was already reported at a place is not reported again there; nor are the sizes of a model that is not known.
 void add_new(const Issues& more, bool model_known, Issues& issues) {

@@ -6,12 +6,12 @@
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_advice.h"
 #include "engine/border/json_io_measurement.h"
-#include "engine/border/json_writer.h"
 #include "engine/border/link.h"
 #include "engine/border/sweep.h"
 #include "engine/launch/export.h"
 #include "engine/launch/import.h"
 #include "engine/presets/preset_list.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 namespace {

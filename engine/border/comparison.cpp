@@ -6,6 +6,7 @@
 #include "engine/config/fields.h"
 #include "engine/config/text.h"
 #include "engine/config/values.h"
+#include "engine/presets/apply.h"
 
 namespace trainmem {
 

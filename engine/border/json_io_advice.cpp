@@ -2,11 +2,11 @@
 #include "engine/border/json_io_advice.h"
 
 #include "engine/border/json_io.h"
-#include "engine/border/json_io_field.h"
-#include "engine/border/json_writer.h"
 #include "engine/border/link.h"
 #include "engine/config/fields.h"
+#include "engine/config/json_fields.h"
 #include "engine/config/words.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 

@@ -5,7 +5,7 @@
 
 #include "engine/advice/advice.h"
 #include "engine/advice/plan.h"
-#include "engine/border/json_writer.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 

@@ -1,8 +1,8 @@
 // From the bandwidth part of a result to JSON: exactly its members.
 #pragma once
 
-#include "engine/border/json_writer.h"
 #include "engine/result.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 

@@ -2,14 +2,13 @@
 
 #include <string>
 
-#include "engine/border/issue_text.h"
 #include "engine/config/fields.h"
 #include "engine/presets/huggingface.h"
+#include "engine/text/issue_text.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {
-
-constexpr double exact_limit = 9007199254740992.0;  // 2^53
 
 void flatten(const JsonTree& object, const std::string& prefix, HuggingFaceConfig& out, Issues& issues) {
   for (const JsonTree& member : object.children) {

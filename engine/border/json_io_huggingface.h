@@ -1,9 +1,9 @@
 // A Hugging Face config.json in the place of a model.
 #pragma once
 
-#include "engine/border/json_io_tree.h"
 #include "engine/config.h"
 #include "engine/issue.h"
+#include "engine/text/json_tree.h"
 
 namespace trainmem {
 

@@ -1,9 +1,9 @@
 #include "engine/border/json_io_measurement.h"
 
-#include "engine/border/issue_text.h"
 #include "engine/border/json_io.h"
-#include "engine/border/json_io_tree.h"
-#include "engine/border/json_writer.h"
+#include "engine/text/issue_text.h"
+#include "engine/text/json_tree.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 

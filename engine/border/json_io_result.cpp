@@ -1,7 +1,7 @@
 // From a result to JSON: the members of result.h and `least`, which follows from them; enumerations as their names.
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_bandwidth.h"
-#include "engine/border/json_writer.h"
+#include "engine/text/json_writer.h"
 #include "engine/verdict.h"
 
 namespace trainmem {

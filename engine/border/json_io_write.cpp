@@ -2,23 +2,12 @@
 #include <string>
 
 #include "engine/border/json_io.h"
-#include "engine/border/json_io_field.h"
-#include "engine/border/json_writer.h"
+#include "engine/config/json_fields.h"
 #include "engine/config/text.h"
-#include "engine/config/values.h"
+#include "engine/presets/apply.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
-
-void write_value(const Field& field, const Config& config, JsonWriter& out) {
-  const Member member = field.in(config);
-  switch (member.type()) {
-    case FieldType::integer: out.integer(member.integer()); break;
-    case FieldType::number: out.number(member.number()); break;
-    case FieldType::boolean: out.boolean(member.boolean()); break;
-    case FieldType::enumeration: out.text(member.word()); break;
-    case FieldType::text: out.text(member.text()); break;
-  }
-}
 
 namespace {
 

@@ -4,10 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "engine/border/issue_text.h"
 #include "engine/config/text.h"
 #include "engine/config/values.h"
+#include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
+#include "engine/text/issue_text.h"
+#include "engine/text/nearest_words.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

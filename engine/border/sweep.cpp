@@ -2,11 +2,12 @@
 
 #include "engine/advice/advice.h"
 #include "engine/border/json_io_advice.h"
-#include "engine/border/json_writer.h"
 #include "engine/border/link.h"
 #include "engine/config/text.h"
 #include "engine/config/validate.h"
 #include "engine/config/values.h"
+#include "engine/presets/apply.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "engine/border/issue_text.h"
 #include "engine/config/fields.h"
+#include "engine/text/issue_text.h"
 
 namespace trainmem {
 namespace {

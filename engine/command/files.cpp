@@ -6,8 +6,8 @@
 #include <iostream>
 #include <iterator>
 
-#include "engine/border/issue_text.h"
 #include "engine/border/link.h"
+#include "engine/text/issue_text.h"
 
 namespace trainmem {
 namespace {

@@ -1,10 +1,12 @@
 // The list of presets for a terminal.
-#include "engine/border/json_io_tree.h"
 #include "engine/command/table.h"
 #include "engine/command/text.h"
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
+#include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
+#include "engine/text/json_tree.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "engine/dtype.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 
-std::string grouped(std::int64_t value);  ///< 1,234,567
-std::string gibibytes(Bytes bytes);       ///< 1.15 GiB
+std::string gibibytes(Bytes bytes);  ///< 1.15 GiB
 std::string left(const std::string& text, std::size_t width);
 std::string right(const std::string& text, std::size_t width);
 std::string fit(const std::string& text, std::size_t width);      ///< cut with "..." if it is wider

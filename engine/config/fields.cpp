@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "engine/text/numbers.h"
+
 namespace trainmem {
 
 const char* name(FieldType type) {

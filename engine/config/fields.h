@@ -85,7 +85,4 @@ int find_word(Words words, std::string_view text);
 /// "a whole number from 1 to 1024", "one of: pre, post": what a field may hold, for messages and documents.
 std::string allowed_values(const Field& field);
 
-/// Whole numbers without exponent, others in the fewest digits that read back as the same number.
-std::string number_text(double value);
-
 }  // namespace trainmem

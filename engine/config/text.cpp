@@ -2,7 +2,8 @@
 
 #include <cstdlib>
 
-#include "engine/border/issue_text.h"
+#include "engine/text/issue_text.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 

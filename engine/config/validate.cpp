@@ -8,6 +8,7 @@
 #include "engine/config/rules.h"
 #include "engine/config/values.h"
 #include "engine/modelled/modelled.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

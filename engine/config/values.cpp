@@ -2,9 +2,10 @@
 
 #include <cmath>
 
-#include "engine/border/issue_text.h"
-#include "engine/border/json_writer.h"
-#include "engine/presets/presets.h"
+#include "engine/text/issue_text.h"
+#include "engine/text/nearest_words.h"
+#include "engine/text/numbers.h"
+#include "engine/text/utf8.h"
 
 namespace trainmem {
 
@@ -70,25 +71,6 @@ bool acceptable_text(std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(length));
   }
   return true;
-}
-
-Config base_of(const Config& config) {
-  Config base;
-  Model model = config.model;
-  Issues ignored;
-  if (!config.model_preset.empty()) apply_model_preset(config.model_preset, base, ignored);
-  if (!config.gpu_preset.empty()) apply_gpu_preset(config.gpu_preset, base, ignored);
-  std::swap(base.model, model);  // a recipe starts from the model as it is
-  if (config.recipe_preset.empty()) {
-    start_recipe(base, config.recipe.framework);
-    base.recipe.framework = Recipe{}.framework;
-  } else {
-    start_recipe(base, Recipe{}.framework);
-    apply_recipe_preset(config.recipe_preset, base, ignored);
-  }
-  std::swap(base.model, model);
-  complete(base);
-  return base;
 }
 
 void complete(Config& config) {

@@ -23,11 +23,6 @@ struct Store {
 /// Texts may hold letters, digits and common signs of ASCII, and UTF-8; no control characters.
 bool acceptable_text(std::string_view text);
 
-/// A preset's fields over the defaults; unknown ids become issues with the nearest ids.
-void apply_model_preset(std::string_view id, Config& config, Issues& issues);
-void apply_gpu_preset(std::string_view id, Config& config, Issues& issues);
-void apply_recipe_preset(std::string_view id, Config& config, Issues& issues);
-
 /// The recipe that a framework starts from when no recipe preset is named.
 Recipe default_recipe(Framework framework);
 
@@ -37,15 +32,8 @@ void start_recipe(Config& config, Framework framework);
 /// Shortens a sequence_length that nobody gave, a default or a recipe preset's, to what the model can take.
 void fit_sequence(Config& config);
 
-/// Of a configuration that names no model: the model of its recipe preset, and the GPU too unless one is given. Without
-/// any, an issue. Is the model known now?
-bool take_model_of_recipe(std::string_view recipe, bool gpu_given, Config& config, Issues& issues);
-
 /// Tokens that a table of learned positions has room for; 0: there is no table, so no limit.
 std::int64_t longest_sequence(const Model& model);
-
-/// What the named presets and defaults say: the configuration whose fields need not be written.
-Config base_of(const Config& config);
 
 /// Fills sizes that follow from others where they are 0: head_dim, key/value heads, position rows.
 void complete(Config& config);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/border/json_writer.h"
 #include "engine/config/text.h"
 #include "engine/launch/import.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 namespace {

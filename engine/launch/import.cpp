@@ -1,11 +1,11 @@
 #include "engine/launch/import.h"
 
-#include "engine/border/issue_text.h"
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_huggingface.h"
-#include "engine/border/json_writer.h"
 #include "engine/border/link.h"
 #include "engine/config/text.h"
+#include "engine/text/issue_text.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 namespace {

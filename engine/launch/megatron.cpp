@@ -3,6 +3,7 @@
 
 #include "engine/config/values.h"
 #include "engine/launch/format.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

@@ -1,6 +1,7 @@
 // The readers: one pass over lines or words each. A line that is no setting is skipped.
 #include "engine/config/fields.h"
 #include "engine/launch/settings.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

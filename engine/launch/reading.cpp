@@ -1,9 +1,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engine/border/issue_text.h"
 #include "engine/config/text.h"
 #include "engine/launch/format.h"
+#include "engine/text/issue_text.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

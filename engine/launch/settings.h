@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/border/json_io_tree.h"
+#include "engine/text/json_tree.h"
 
 namespace trainmem {
 

@@ -4,6 +4,7 @@
 
 #include "engine/config/values.h"
 #include "engine/launch/format.h"
+#include "engine/presets/apply.h"
 
 namespace trainmem {
 namespace {

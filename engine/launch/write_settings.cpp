@@ -3,6 +3,7 @@
 
 #include "engine/config/text.h"
 #include "engine/launch/settings.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

@@ -7,6 +7,7 @@
 #include "engine/config/fields.h"
 #include "engine/modelled/modelled.h"
 #include "engine/presets/huggingface.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

@@ -1,8 +1,9 @@
 // The layout of preset files: the form that engine/presets/embed.cmake reads.
-#include "engine/border/json_io_tree.h"
-#include "engine/border/json_writer.h"
 #include "engine/config/fields.h"
 #include "engine/presets/validate_presets.h"
+#include "engine/text/json_tree.h"
+#include "engine/text/json_writer.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

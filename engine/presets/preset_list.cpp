@@ -1,10 +1,12 @@
 #include "engine/presets/preset_list.h"
 
-#include "engine/border/json_io_tree.h"
-#include "engine/border/json_writer.h"
+#include "engine/config/json_fields.h"
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
+#include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
+#include "engine/text/json_tree.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 namespace {
@@ -12,36 +14,6 @@ namespace {
 void write_text(const JsonTree& preset, const char* key, JsonWriter& out) {
   const JsonTree* value = preset.find(key);
   if (value != nullptr && value->kind == JsonKind::text) out.key(key).text(value->text);
-}
-
-void write_tree(const JsonTree& tree, JsonWriter& out) {
-  switch (tree.kind) {
-    case JsonKind::null: out.raw("null"); break;
-    case JsonKind::boolean: out.boolean(tree.boolean); break;
-    case JsonKind::integer: out.integer(tree.integer); break;
-    case JsonKind::number: out.number(tree.number); break;
-    case JsonKind::text: out.text(tree.text); break;
-    case JsonKind::array:
-      out.open_array();
-      for (const JsonTree& item : tree.children) write_tree(item, out);
-      out.close_array();
-      break;
-    case JsonKind::object:
-      out.open_object();
-      for (const JsonTree& member : tree.children) write_tree(member, out.key(member.key));
-      out.close_object();
-      break;
-  }
-}
-
-void write_default(const Member& member, JsonWriter& out) {
-  switch (member.type()) {
-    case FieldType::integer: out.integer(member.integer()); break;
-    case FieldType::number: out.number(member.number()); break;
-    case FieldType::boolean: out.boolean(member.boolean()); break;
-    case FieldType::enumeration: out.text(member.word()); break;
-    case FieldType::text: out.text(member.text()); break;
-  }
 }
 
 void write_field(const Field& field, JsonWriter& out) {
@@ -63,7 +35,7 @@ void write_field(const Field& field, JsonWriter& out) {
     out.key("minimum").number(field.minimum);
     out.key("maximum").number(field.maximum);
   }
-  write_default(member, out.key("default"));
+  write_value(field, defaults, out.key("default"));
   out.key("unit").text(field.unit);
   out.key("group").text(field.group);
   out.key("meaning").text(field.meaning);

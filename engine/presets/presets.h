@@ -29,11 +29,4 @@ const PresetText* find_preset(std::span<const PresetText> presets, std::string_v
 /// Ids for "did you mean": at most `count`, nearest first, none that has little in common with `id`.
 std::vector<std::string> nearest_presets(std::span<const PresetText> presets, std::string_view id, int count = 3);
 
-/// The same over any words, such as field names.
-std::vector<std::string> nearest_words(std::span<const std::string_view> words, std::string_view word, int count = 3);
-
-/// Single-character insertions, deletions and replacements that turn one word into the other; case and the
-/// separators - _ . / and space count as equal.
-int edit_distance(std::string_view a, std::string_view b);
-
 }  // namespace trainmem

@@ -5,10 +5,11 @@
 #include <span>
 
 #include "engine/border/json_io.h"
-#include "engine/border/json_io_tree.h"
-#include "engine/border/json_writer.h"
 #include "engine/config/fields.h"
 #include "engine/parameters/parameters.h"
+#include "engine/text/json_tree.h"
+#include "engine/text/json_writer.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {
@@ -65,29 +66,6 @@ struct Checked {
   }
 };
 
-void write(const JsonTree& tree, JsonWriter& out) {
-  switch (tree.kind) {
-    case JsonKind::null: out.raw("null"); return;
-    case JsonKind::boolean: out.boolean(tree.boolean); return;
-    case JsonKind::integer: out.integer(tree.integer); return;
-    case JsonKind::number: out.number(tree.number); return;
-    case JsonKind::text: out.text(tree.text); return;
-    case JsonKind::array:
-      out.open_array();
-      for (const JsonTree& child : tree.children) write(child, out);
-      out.close_array();
-      return;
-    case JsonKind::object:
-      out.open_object();
-      for (const JsonTree& child : tree.children) {
-        out.key(child.key);
-        write(child, out);
-      }
-      out.close_object();
-      return;
-  }
-}
-
 bool is_field(const std::string& path) {
   for (const Field& field : config_fields()) {
     const std::string_view own = field.path;
@@ -103,7 +81,7 @@ Config read_section(const Checked& preset, const char* section, Keys described) 
   for (const JsonTree& member : preset.root.children) {
     if (is_field(std::string("/") + section + "/" + member.key)) {
       fields.key(member.key);
-      write(member, fields);
+      write_tree(member, fields);
     } else if (!contains(described, member.key)) {
       preset.issue("unknown_key", member.key, "No preset of this kind has this key.", "presets/README.md lists all.");
     }
@@ -120,14 +98,6 @@ Config read_section(const Checked& preset, const char* section, Keys described) 
                  issue.hint);
   }
   return read.config;
-}
-
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  for (auto at = static_cast<std::int64_t>(digits.size()) - 3; at > (value < 0 ? 1 : 0); at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
-  }
-  return digits;
 }
 
 void pad(std::string& line, std::size_t width, const std::string& text, bool right) {

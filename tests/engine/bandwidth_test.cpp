@@ -5,6 +5,7 @@
 #include "engine/config/values.h"
 #include "engine/estimate.h"
 #include "engine/optimizer/traffic.h"
+#include "engine/presets/apply.h"
 #include "engine/step.h"
 #include "tests/catch.h"
 

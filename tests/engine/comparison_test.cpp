@@ -5,9 +5,9 @@
 
 #include "engine/border/answer.h"
 #include "engine/border/border.h"
-#include "engine/border/json_io_tree.h"
 #include "engine/border/link.h"
 #include "engine/config/values.h"
+#include "engine/text/json_tree.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

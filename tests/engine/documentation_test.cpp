@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/config/fields.h"
+#include "engine/text/numbers.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 

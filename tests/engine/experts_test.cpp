@@ -8,6 +8,7 @@
 #include "engine/parallel/megatron.h"
 #include "engine/parallel/megatron_optimizer.h"
 #include "engine/parameters/parameters.h"
+#include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"

@@ -2,6 +2,7 @@
 #include "engine/config/validate.h"
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
+#include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"

@@ -5,6 +5,7 @@
 
 #include "engine/accuracy/translate.h"
 #include "engine/config/values.h"
+#include "engine/presets/apply.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

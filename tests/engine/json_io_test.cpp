@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/border/json_io_tree.h"
-#include "engine/border/json_writer.h"
 #include "engine/config/values.h"
+#include "engine/presets/apply.h"
+#include "engine/text/json_tree.h"
+#include "engine/text/json_writer.h"
+#include "engine/text/numbers.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

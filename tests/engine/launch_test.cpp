@@ -9,6 +9,7 @@
 #include "engine/config/validate.h"
 #include "engine/launch/export.h"
 #include "engine/launch/import.h"
+#include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
 #include "tests/catch.h"
 

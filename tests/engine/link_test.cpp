@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/config/values.h"
+#include "engine/presets/apply.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 #include "tests/source_folder.h"

@@ -4,8 +4,9 @@
 #include <string>
 
 #include "engine/border/json_io.h"
-#include "engine/border/json_io_tree.h"
 #include "engine/config/validate.h"
+#include "engine/text/json_tree.h"
+#include "engine/text/nearest_words.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

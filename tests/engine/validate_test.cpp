@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/config/values.h"
+#include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
 #include "tests/catch.h"
 

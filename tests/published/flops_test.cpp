@@ -2,6 +2,7 @@
 #include "engine/bandwidth/bandwidth.h"
 #include "engine/config/values.h"
 #include "engine/estimate.h"
+#include "engine/presets/apply.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

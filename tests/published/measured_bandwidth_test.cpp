@@ -6,6 +6,7 @@
 #include "engine/border/json_io_measurement.h"
 #include "engine/config/values.h"
 #include "engine/estimate.h"
+#include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"

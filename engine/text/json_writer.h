@@ -31,7 +31,4 @@ class JsonWriter {
   bool first_ = true;
 };
 
-/// Length in bytes of the UTF-8 character at the start of the text; 0: it is not valid UTF-8.
-int utf8_length(std::string_view text);
-
 }  // namespace trainmem

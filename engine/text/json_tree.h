@@ -1,6 +1,6 @@
 // JSON text as a small tree, read strictly: no duplicate keys, bounded depth, numbers kept exact.
 //
-// Only json_io_tree.cpp knows the JSON library; everything else walks this tree.
+// Only json_tree.cpp knows the JSON parser; everything else walks this tree.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/issue.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 
@@ -33,5 +34,8 @@ struct JsonText {
 };
 
 JsonText parse_json(std::string_view text);
+
+/// The same JSON, without white space.
+void write_tree(const JsonTree& tree, JsonWriter& out);
 
 }  // namespace trainmem

@@ -1,9 +1,8 @@
-#include "engine/border/json_io_tree.h"
+#include "engine/text/json_tree.h"
 
 #include <nlohmann/json.hpp>
 
-#include "engine/border/issue_text.h"
-#include "engine/config/fields.h"
+#include "engine/text/issue_text.h"
 
 namespace trainmem {
 namespace {
@@ -169,16 +168,24 @@ JsonText parse_json(std::string_view text) {
   return out;
 }
 
-std::string number_text(double value) {
-  if (value != value) return "nan";
-  if (value - value != 0) return value < 0 ? "-infinity" : "infinity";
-  char digits[64];
-  const char* end = nlohmann::detail::to_chars(digits, digits + sizeof(digits), value);
-  std::string text(digits, static_cast<std::size_t>(end - digits));
-  if (text.size() > 2 && text.compare(text.size() - 2, 2, ".0") == 0) text.resize(text.size() - 2);
-  const std::size_t plus = text.find("e+");
-  if (plus != std::string::npos) text.erase(plus + 1, 1);
-  return text;
+void write_tree(const JsonTree& tree, JsonWriter& out) {
+  switch (tree.kind) {
+    case JsonKind::null: out.raw("null"); break;
+    case JsonKind::boolean: out.boolean(tree.boolean); break;
+    case JsonKind::integer: out.integer(tree.integer); break;
+    case JsonKind::number: out.number(tree.number); break;
+    case JsonKind::text: out.text(tree.text); break;
+    case JsonKind::array:
+      out.open_array();
+      for (const JsonTree& item : tree.children) write_tree(item, out);
+      out.close_array();
+      break;
+    case JsonKind::object:
+      out.open_object();
+      for (const JsonTree& member : tree.children) write_tree(member, out.key(member.key));
+      out.close_object();
+      break;
+  }
 }
 
 }  // namespace trainmem

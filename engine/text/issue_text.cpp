@@ -1,4 +1,4 @@
-#include "engine/border/issue_text.h"
+#include "engine/text/issue_text.h"
 
 namespace trainmem {
 namespace {
