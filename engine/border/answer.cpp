@@ -1,9 +1,9 @@
 #include "engine/border/answer.h"
 
-#include "engine/border/comparison.h"
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_advice.h"
 #include "engine/border/link.h"
+#include "engine/border/request.h"
 #include "engine/config/repair.h"
 #include "engine/config/validate.h"
 #include "engine/estimate.h"
@@ -37,9 +37,7 @@ bool too_large(const Result& result) {
 }  // namespace
 
 Answer read_request(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  const bool json = start != std::string_view::npos && (text[start] == '{' || text[start] == '[' || text[start] == '"');
-  ReadConfig read = json ? read_config(text) : is_comparison(text) ? parse_comparison(text).b : parse_link(text);
+  ReadConfig read = read_request_text(text);
   Answer answer{read.config, {}, std::move(read.issues)};
   if (!read.readable) return answer;
   answer.understood = answer.issues.empty();

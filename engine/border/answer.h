@@ -22,8 +22,7 @@ struct Answer {
 /// that come up then. False: they do not lead to one that gets numbers.
 bool repaired(const Answer& answer, Config& config);
 
-/// The configuration alone, read and validated. The text is JSON if it begins with a brace, else a link; of a link of
-/// two configurations the second counts.
+/// The configuration alone, read (request.h) and validated.
 Answer read_request(std::string_view text);
 
 /// The whole answer.

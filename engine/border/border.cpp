@@ -7,6 +7,7 @@
 #include "engine/border/json_io_advice.h"
 #include "engine/border/json_io_measurement.h"
 #include "engine/border/link.h"
+#include "engine/border/request.h"
 #include "engine/border/sweep.h"
 #include "engine/launch/export.h"
 #include "engine/launch/import.h"
@@ -127,8 +128,7 @@ std::string read_settings(const std::string& text) {
 
 std::string write_settings(const std::string& request) {
   return guarded([&] {
-    const bool json = request.find_first_not_of(" \t\r\n") == request.find('{');
-    const ReadConfig read = json ? read_config(request) : parse_link(request);
+    const ReadConfig read = read_request_text(request);
     return read.issues.empty() ? write_exports(read.config) : write_refusal(read.issues);
   });
 }

@@ -4,6 +4,7 @@
 
 #include "engine/border/comparison.h"
 #include "engine/border/link.h"
+#include "engine/border/request.h"
 #include "engine/command/text.h"
 
 namespace trainmem {

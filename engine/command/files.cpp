@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "engine/border/link.h"
+#include "engine/border/request.h"
 #include "engine/text/issue_text.h"
 
 namespace trainmem {
@@ -23,11 +24,6 @@ std::string read_stream(std::istream& stream) {
 }
 
 }  // namespace
-
-bool is_json(const std::string& text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  return start != std::string::npos && (text[start] == '{' || text[start] == '[' || text[start] == '"');
-}
 
 Input read_input(const Arguments& arguments) {
   if (!arguments.parts.empty() && arguments.words.empty()) {

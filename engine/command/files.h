@@ -17,9 +17,6 @@ struct Input {
 
 Input read_input(const Arguments& arguments);
 
-/// The first character decides: JSON begins with a bracket or a quote.
-bool is_json(const std::string& text);
-
 /// All presets below a folder, sorted; none if it is not a folder of presets.
 std::vector<PresetFile> preset_files(const std::string& folder);
 

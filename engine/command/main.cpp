@@ -9,6 +9,7 @@
 #include "engine/border/comparison.h"
 #include "engine/border/json_io.h"
 #include "engine/border/link.h"
+#include "engine/border/request.h"
 #include "engine/command/advice_table.h"
 #include "engine/command/arguments.h"
 #include "engine/command/bring.h"
@@ -18,6 +19,7 @@
 #include "engine/config/text.h"
 #include "engine/launch/export.h"
 #include "engine/presets/validate_presets.h"
+#include "engine/text/json_writer.h"
 
 namespace trainmem {
 namespace {
@@ -72,11 +74,6 @@ int report_answer(const Answer& answer) {
   return 2;
 }
 
-ReadConfig read(const std::string& text) {
-  if (is_json(text)) return read_config(text);
-  return is_comparison(text) ? parse_comparison(text).b : parse_link(text);
-}
-
 int run_estimate(const Arguments& arguments) {
   const Input input = read_configuration(arguments);
   const Input other = read_against(arguments, input);
@@ -119,7 +116,7 @@ int run_plan(const Arguments& arguments) {
 int run_link(const Arguments& arguments) {
   const Input input = read_configuration(arguments);
   if (!input.issues.empty()) return report(input.issues);
-  const ReadConfig found = read(input.text);
+  const ReadConfig found = read_request_text(input.text);
   if (!found.issues.empty()) return report(found.issues);
   const Input other = read_against(arguments, input);
   if (!other.issues.empty()) return report(other.issues);
@@ -127,11 +124,18 @@ int run_link(const Arguments& arguments) {
     print((arguments.json ? write_config_differences(found.config) : format_link(found.config)) + "\n");
     return 0;
   }
-  const ReadConfig against = read(other.text);
+  const ReadConfig against = read_request_text(other.text);
   if (!against.issues.empty()) return report(against.issues);
-  const std::string both = "{\"against\":" + write_config_differences(against.config) +
-                           ",\"config\":" + write_config_differences(found.config) + "}";
-  print((arguments.json ? both : format_comparison(against.config, found.config)) + "\n");
+  if (!arguments.json) {
+    print(format_comparison(against.config, found.config) + "\n");
+    return 0;
+  }
+  JsonWriter both;
+  both.open_object();
+  both.key("against").raw(write_config_differences(against.config));
+  both.key("config").raw(write_config_differences(found.config));
+  both.close_object();
+  print(both.take() + "\n");
   return 0;
 }
 
@@ -153,7 +157,7 @@ int run_export(const Arguments& arguments) {
   }
   const Input input = read_configuration(arguments);
   if (!input.issues.empty()) return report(input.issues);
-  const ReadConfig configuration = read(input.text);
+  const ReadConfig configuration = read_request_text(input.text);
   if (!configuration.issues.empty()) return report(configuration.issues);
   const Export found = export_settings(*format, configuration.config);
   print(found.text);
