@@ -5,6 +5,7 @@
 #include "engine/blocks/torchtitan/llama.h"
 #include "engine/blocks/torchtune/decoder.h"
 #include "engine/blocks/transformers/model.h"
+#include "engine/config/formats.h"
 #include "engine/optimizer/step.h"
 #include "engine/parallel/ddp.h"
 #include "engine/parallel/fsdp.h"
@@ -196,43 +197,6 @@ class Training {
 };
 
 }  // namespace
-
-Formats formats(const Recipe& recipe) {
-  Formats result;
-  switch (recipe.precision) {
-    case Precision::fp32: result.weights = DType::float32; break;
-    case Precision::bf16:
-    case Precision::bf16_mixed: result.weights = DType::bfloat16; break;
-    case Precision::fp16:
-    case Precision::fp16_mixed: result.weights = DType::float16; break;
-    case Precision::bf16_autocast:
-      result.weights = DType::float32;
-      result.autocast = DType::bfloat16;
-      break;
-    case Precision::fp16_autocast:
-      result.weights = DType::float32;
-      result.autocast = DType::float16;
-      break;
-    case Precision::fsdp_bf16:
-      // accelerate upcasts what is trained: FSDP1 leaves frozen weights in 16 bits (accelerator.py: prepare_model),
-      // FSDP2 takes the whole model (utils/fsdp_utils.py: fsdp2_prepare_model).
-      result.weights = recipe.lora.rank > 0 && recipe.fsdp_version == 1 ? DType::bfloat16 : DType::float32;
-      result.computation = DType::bfloat16;
-      break;
-    case Precision::fp8: break;
-  }
-  // FSDP's mixed precision, and products in fp8 (tensor/float8.h).
-  if (recipe.precision == Precision::fp8) {
-    result.weights = DType::float32;
-    result.computation = DType::bfloat16;
-  }
-  if (recipe.weights_dtype != DType::automatic) result.weights = recipe.weights_dtype;
-  if (result.computation == DType::automatic) result.computation = result.weights;
-  if (recipe.activations_dtype != DType::automatic) result.computation = recipe.activations_dtype;
-  result.gradients = recipe.gradients_dtype;
-  result.optimizer_states = recipe.optimizer_state_dtype;
-  return result;
-}
 
 std::unique_ptr<transformers::Architecture> make_architecture(const Model& whole, const Recipe& recipe) {
   const DType weights = formats(recipe).weights;

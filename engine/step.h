@@ -23,16 +23,6 @@ struct StepOptions {
 /// Runs initialisation and `steps` training steps. The configuration is valid and modelled.
 Recording run_training(const Config& config, const StepOptions& options);
 
-/// Number formats that a recipe's precision stands for, with what the recipe overrides.
-struct Formats {
-  DType weights = DType::bfloat16;
-  DType computation = DType::automatic;  ///< of gathered weights; automatic: as the weights
-  DType autocast = DType::automatic;     ///< automatic: no autocast
-  DType gradients = DType::automatic;    ///< automatic: as the weights
-  DType optimizer_states = DType::automatic;
-};
-Formats formats(const Recipe& recipe);
-
 /// The forward that stands for a configuration's model; null if there is none. Megatron's are elsewhere.
 std::unique_ptr<transformers::Architecture> make_architecture(const Model& model, const Recipe& recipe);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/presets.h"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "engine/border/json_io.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/text/issue_text.h"
 
 namespace trainmem {

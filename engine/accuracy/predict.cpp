@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "engine/blocks/transformers/model.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/step.h"
 #include "engine/tensor/tensor.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/estimate.h"
 #include "engine/peak.h"
 #include "engine/runtime.h"

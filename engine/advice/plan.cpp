@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/peak.h"
 #include "engine/runtime.h"
 #include "engine/verdict.h"

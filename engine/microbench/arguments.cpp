@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/text/list.h"
+
 namespace trainmem::microbench {
 
 namespace {
@@ -19,16 +21,6 @@ std::int64_t whole_number(std::string_view text, std::int64_t most) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   return error == std::errc() && stop == end && value >= 0 && value <= most ? value : -1;
-}
-
-std::vector<std::string_view> parts(std::string_view text) {
-  std::vector<std::string_view> list;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    list.push_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) return list;
-    text.remove_prefix(comma + 1);
-  }
 }
 
 std::string kernel_names() {
@@ -94,16 +86,16 @@ class Reader {
       return;
     }
     read_.arguments.devices.clear();
-    for (const std::string_view part : parts(text)) {
+    for_each_item(text, [&](std::string_view part) {
       const std::int64_t index = whole_number(part, most_devices);
       if (index < 0) problem("--device " + quoted(part) + ": give numbers such as 0 or 0,1, or all.");
       read_.arguments.devices.push_back(static_cast<int>(index));
-    }
+    });
   }
 
   void kernel_list(std::string_view text) {
     read_.arguments.kernels.clear();
-    for (const std::string_view part : parts(text)) {
+    for_each_item(text, [&](std::string_view part) {
       const auto* known =
           std::find_if(kernels.begin(), kernels.end(), [&](const KernelFacts& facts) { return facts.name == part; });
       if (known == kernels.end()) {
@@ -111,7 +103,7 @@ class Reader {
       } else {
         read_.arguments.kernels.push_back(known->kernel);
       }
-    }
+    });
   }
 
   void element(std::string_view text) {

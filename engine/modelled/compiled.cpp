@@ -1,8 +1,8 @@
 // What is not modelled of torch.compile (tensor/compiled.cpp).
 #include "engine/blocks/transformers/llama_form.h"
+#include "engine/config/formats.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
-#include "engine/step.h"
 
 namespace trainmem {
 namespace {

@@ -6,6 +6,7 @@
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/blocks/transformers/model.h"
 #include "engine/config/fields.h"
+#include "engine/config/formats.h"
 #include "engine/config/values.h"
 #include "engine/modelled/missing.h"
 #include "engine/optimizer/facts.h"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "engine/config.h"
+#include "engine/config/formats.h"
 #include "engine/optimizer/walk.h"
-#include "engine/step.h"
 
 namespace trainmem {
 

@@ -12,8 +12,8 @@
 
 #include <vector>
 
+#include "engine/config.h"
 #include "engine/parallel/module_wrapper.h"
-#include "engine/step.h"
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {

@@ -12,6 +12,7 @@
 
 #include "engine/blocks/transformers/model.h"
 #include "engine/config.h"
+#include "engine/config/formats.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/step.h"
 

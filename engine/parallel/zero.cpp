@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/config/formats.h"
 #include "engine/parallel/zero0.h"
 #include "engine/parallel/zero12.h"
 #include "engine/parallel/zero3.h"

@@ -6,7 +6,7 @@
 
 #include "engine/border/answer.h"
 #include "engine/border/link.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/estimate.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"

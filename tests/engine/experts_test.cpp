@@ -2,7 +2,7 @@
 // Recorded steps: tests/traces/experts.json; published runs: tests/measured/megatron_b200_experts_test.cpp.
 #include <algorithm>
 
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/config/values.h"
 #include "engine/estimate.h"
 #include "engine/parallel/megatron.h"

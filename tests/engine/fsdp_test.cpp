@@ -1,5 +1,5 @@
 // FSDP2 where its shards are one, or more than there are experts.
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"

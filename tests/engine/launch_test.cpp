@@ -6,7 +6,7 @@
 #include "engine/border/border.h"
 #include "engine/border/link.h"
 #include "engine/config/text.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/launch/export.h"
 #include "engine/launch/import.h"
 #include "engine/presets/apply.h"

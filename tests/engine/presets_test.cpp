@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/border/json_io.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/text/json_tree.h"
 #include "engine/text/nearest_words.h"
 #include "tests/catch.h"

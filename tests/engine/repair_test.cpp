@@ -1,5 +1,5 @@
 // Refusals that lead on: fixes of issues, and the nearest configuration that gets numbers.
-#include "engine/config/repair.h"
+#include "engine/validation/repair.h"
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,7 +8,7 @@
 #include "engine/border/json_io.h"
 #include "engine/border/link.h"
 #include "engine/config/text.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/presets/presets.h"
 #include "tests/catch.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/step.h"
 #include "engine/tensor/tensor.h"
 #include "tests/catch.h"

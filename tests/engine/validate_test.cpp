@@ -1,5 +1,5 @@
 // What validation refuses: ranges, sizes that do not divide, contradictions, and what is not modelled.
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 
 #include <limits>
 #include <string>

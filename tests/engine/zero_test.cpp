@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/border/json_io.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/modelled/modelled.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/border/link.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/peak.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"

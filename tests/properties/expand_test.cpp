@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "engine/border/link.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/parallel/zero.h"
 #include "engine/step.h"
 #include "engine/tape_expand.h"

@@ -3,7 +3,7 @@
 
 #include "engine/border/json_io.h"
 #include "engine/border/link.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 #include "engine/peak_pricer.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"

@@ -1,10 +1,10 @@
 // Parameters of a stage, and the buffers that live as long as the run.
 #include <algorithm>
-#include <string>
 
 #include "engine/blocks/megatron/gpt.h"
 #include "engine/parameters/parameters.h"
 #include "engine/tensor/run.h"
+#include "engine/text/list.h"
 
 namespace trainmem::megatron {
 
@@ -25,11 +25,9 @@ RecomputedModules recomputed_modules(const Recipe& recipe) {
   RecomputedModules result;
   result.core_attention = recipe.recomputation == Recomputation::selective_attention;
   if (recipe.recomputation != Recomputation::selective_modules) return result;
-  const std::string words = "," + recipe.recomputation_modules + ",";
-  const auto named = [&](const char* word) { return words.find(word) != std::string::npos; };
-  result.core_attention = named(",core_attn,");
-  result.mlp = named(",mlp,");
-  result.norms = named(",layernorm,");
+  result.core_attention = has_item(recipe.recomputation_modules, "core_attn");
+  result.mlp = has_item(recipe.recomputation_modules, "mlp");
+  result.norms = has_item(recipe.recomputation_modules, "layernorm");
   return result;
 }
 

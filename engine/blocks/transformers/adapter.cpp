@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "engine/tensor/run.h"
+#include "engine/text/list.h"
 
 namespace trainmem::transformers {
 
@@ -23,23 +24,11 @@ constexpr Target targets[] = {{"query", "q"},
                               {"gate and up", "gate,up"},
                               {"down", "down"}};
 
-/// Calls `act` for every word of a comma-separated list.
-template <class Act>
-void for_each_word(std::string_view list, Act act) {
-  while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    act(list.substr(0, comma));
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-  }
-}
-
 bool selects(std::string_view chosen, std::string_view role) {
   bool found = false;
   for (const Target& target : targets)
     if (target.role == role)
-      for_each_word(chosen, [&](std::string_view word) {
-        for_each_word(target.words, [&](std::string_view other) { found = found || word == other; });
-      });
+      for_each_item(chosen, [&](std::string_view word) { found = found || has_item(target.words, word); });
   return found;
 }
 

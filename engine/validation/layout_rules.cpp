@@ -2,7 +2,8 @@
 #include <algorithm>
 
 #include "engine/config/fields.h"
-#include "engine/config/rules.h"
+#include "engine/text/numbers.h"
+#include "engine/validation/rules.h"
 
 namespace trainmem {
 namespace {
@@ -59,22 +60,12 @@ class LayoutRules : Rules {
   }
 
   void check_pipeline() {
-    const std::int64_t pp = recipe_.pipeline_parallel;
-    const std::int64_t first = recipe_.pipeline_first_stage_layers;
-    const std::int64_t last = recipe_.pipeline_last_stage_layers;
     const bool interleaved = recipe_.pipeline_schedule == PipelineSchedule::interleaved;
     if (recipe_.virtual_pipeline_stages > 1 && !interleaved) {
       contradiction("/recipe/virtual_pipeline_stages", "Only an interleaved schedule has virtual stages.",
                     "Set it to 1, or pipeline_schedule to interleaved.", {"/recipe/virtual_pipeline_stages", "1"});
     }
-    if (pp <= 1) {
-      if (first > 0 || last > 0) {
-        const char* uneven = first > 0 ? "/recipe/pipeline_first_stage_layers" : "/recipe/pipeline_last_stage_layers";
-        contradiction(uneven, "There is one pipeline stage, which holds all layers.",
-                      "Set it to 0, or pipeline_parallel to 2 or more.", {uneven, "0"});
-      }
-      return;
-    }
+    if (recipe_.pipeline_parallel <= 1) return check_one_stage();
     if (interleaved && recipe_.virtual_pipeline_stages == 1) {
       contradiction("/recipe/virtual_pipeline_stages",
                     "An interleaved schedule has several virtual stages on each GPU.",
@@ -88,48 +79,65 @@ class LayoutRules : Rules {
            "Give at most " + text(most_gpipe) + ", or set pipeline_schedule to 1f1b.",
            {"/recipe/gradient_accumulation_steps", text(most_gpipe)}});
     }
+    if (model_.num_hidden_layers > 0) check_layers_of_stages(interleaved ? recipe_.virtual_pipeline_stages : Size(1));
+  }
+
+  void check_one_stage() {
+    const bool first = recipe_.pipeline_first_stage_layers > 0;
+    if (!first && recipe_.pipeline_last_stage_layers == 0) return;
+    const char* uneven = first ? "/recipe/pipeline_first_stage_layers" : "/recipe/pipeline_last_stage_layers";
+    contradiction(uneven, "There is one pipeline stage, which holds all layers.",
+                  "Set it to 0, or pipeline_parallel to 2 or more.", {uneven, "0"});
+  }
+
+  /// Layers among several stages, of `chunks` virtual stages each.
+  void check_layers_of_stages(std::int64_t chunks) {
     const char* path = "/recipe/pipeline_parallel";
+    const std::int64_t stages = recipe_.pipeline_parallel;
     const std::int64_t layers = model_.num_hidden_layers;
-    if (layers == 0) return;
-    if (pp > layers) {
+    if (stages > layers) {
       issues_.push_back({"out_of_range",
                          path,
-                         text(layers) + " layers cannot fill " + text(pp) + " stages.",
+                         text(layers) + " layers cannot fill " + text(stages) + " stages.",
                          "Give at most " + text(layers) + ".",
                          {path, text(layers)}});
-      return;
-    }
-    const std::int64_t chunks = interleaved ? std::max<std::int64_t>(1, recipe_.virtual_pipeline_stages) : 1;
-    const std::int64_t even_stages = pp - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
-    const std::int64_t even_layers = layers - first - last;
-    if (first + last == 0 && recipe_.framework == Framework::torchtitan) {
+    } else if (recipe_.pipeline_first_stage_layers + recipe_.pipeline_last_stage_layers > 0) {
+      check_uneven_stages(chunks);
+    } else if (recipe_.framework == Framework::torchtitan) {
       // Embedding and head count as a layer each, and every stage has a layer of its own.
-      if ((layers + 2) / (pp * chunks) < 2) {
-        issues_.push_back(
-            {"out_of_range",
-             path,
-             text(layers) + " layers, embedding and head are too few for " + text(pp * chunks) + " stages.",
-             "Give at most " + text((layers + 2) / 2 / chunks) + ".",
-             {path, text(std::max(std::int64_t{1}, (layers + 2) / 2 / chunks))}});
-      }
-    } else if (first + last > 0) {
-      if (even_layers < even_stages || (even_stages == 0 && even_layers != 0) ||
-          (even_stages > 0 && even_layers % even_stages != 0)) {
-        issues_.push_back(
-            {"not_divisible",
-             path,
-             text(even_layers) + " layers between first and last stage do not divide by " + text(even_stages) +
-                 " stages.",
-             "Change the layers of the first or last stage: 0 divides all evenly.",
-             {first > 0 ? "/recipe/pipeline_first_stage_layers" : "/recipe/pipeline_last_stage_layers", "0"}});
-      } else if (chunks > 1) {
-        const std::int64_t each = even_stages > 0 ? even_layers / even_stages : 0;
-        for (const std::int64_t held : {first, last, each})
-          not_divisible("/recipe/virtual_pipeline_stages", "the layers of a stage,", held, "virtual_pipeline_stages",
-                        chunks);
-      }
+      if ((layers + 2) / (stages * chunks) >= 2) return;
+      const std::int64_t most = (layers + 2) / 2 / chunks;
+      issues_.push_back(
+          {"out_of_range",
+           path,
+           text(layers) + " layers, embedding and head are too few for " + text(stages * chunks) + " stages.",
+           "Give at most " + text(most) + ".",
+           {path, text(std::max(std::int64_t{1}, most))}});
     } else if (chunks == 1) {
-      not_divisible(path, "num_hidden_layers", layers, "pipeline_parallel", pp);
+      not_divisible(path, "num_hidden_layers", layers, "pipeline_parallel", stages);
+    }
+  }
+
+  /// The first and the last stage have numbers of layers of their own, and the others divide what is left.
+  void check_uneven_stages(std::int64_t chunks) {
+    const std::int64_t first = recipe_.pipeline_first_stage_layers;
+    const std::int64_t last = recipe_.pipeline_last_stage_layers;
+    const std::int64_t even_stages = recipe_.pipeline_parallel - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
+    const std::int64_t even_layers = model_.num_hidden_layers - first - last;
+    if (even_layers < even_stages || (even_stages == 0 && even_layers != 0) ||
+        (even_stages > 0 && even_layers % even_stages != 0)) {
+      issues_.push_back(
+          {"not_divisible",
+           "/recipe/pipeline_parallel",
+           text(even_layers) + " layers between first and last stage do not divide by " + text(even_stages) +
+               " stages.",
+           "Change the layers of the first or last stage: 0 divides all evenly.",
+           {first > 0 ? "/recipe/pipeline_first_stage_layers" : "/recipe/pipeline_last_stage_layers", "0"}});
+    } else if (chunks > 1) {
+      const std::int64_t each = even_stages > 0 ? even_layers / even_stages : 0;
+      for (const std::int64_t held : {first, last, each})
+        not_divisible("/recipe/virtual_pipeline_stages", "the layers of a stage,", held, "virtual_pipeline_stages",
+                      chunks);
     }
   }
 

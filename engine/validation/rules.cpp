@@ -1,4 +1,4 @@
-#include "engine/config/rules.h"
+#include "engine/validation/rules.h"
 
 #include <algorithm>
 

@@ -28,4 +28,7 @@ class Rules {
 /// Rules about how a model is divided among GPUs: tensor, sequence, context, pipeline and data parallelism.
 void check_layout(const Config& config, Issues& issues);
 
+/// Sizes so large that byte counts could overflow: a bound from above, far beyond any machine.
+void check_size(const Config& config, Issues& issues);
+
 }  // namespace trainmem

@@ -1,14 +1,13 @@
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <string>
 
-#include "engine/config/rules.h"
+#include "engine/validation/rules.h"
 #include "engine/config/values.h"
 #include "engine/modelled/modelled.h"
-#include "engine/text/numbers.h"
+#include "engine/text/issue_text.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -129,7 +128,6 @@ class StepRules : Rules {
     check_precision();
     check_adapters();
     check_recomputed_modules();
-    check_size();
   }
 
  private:
@@ -168,22 +166,10 @@ class StepRules : Rules {
     }
   }
 
-  /// --recompute-modules of what is modelled: those of experts and latent attention are not.
   void check_recomputed_modules() {
     if (recipe_.recomputation != Recomputation::selective_modules) return;
-    std::string_view rest = recipe_.recomputation_modules;
-    while (true) {
-      const std::string_view word = rest.substr(0, rest.find(','));
-      constexpr std::string_view known[] = {"core_attn", "layernorm", "mlp"};
-      if (std::find(std::begin(known), std::end(known), word) == std::end(known)) {
-        issues_.push_back({"unknown_word", "/recipe/recomputation_modules",
-                           "\"" + std::string(word) + "\" is not a module that is recomputed.",
-                           "Name some of core_attn, layernorm, mlp, divided by commas."});
-        return;
-      }
-      if (word.size() == rest.size()) return;
-      rest.remove_prefix(word.size() + 1);
-    }
+    must_be_words("/recipe/recomputation_modules", recipe_.recomputation_modules, modules,
+                  "a module that is recomputed");
   }
 
   void check_adapters() {
@@ -191,47 +177,29 @@ class StepRules : Rules {
       contradiction("/recipe/quantization", "Quantised weights are frozen, and nothing else is trained.",
                     "Set quantization to none, or give a rank of lora.", {"/recipe/quantization", "none"});
     }
-    std::string_view rest = recipe_.lora.targets;
+    must_be_words("/recipe/lora/targets", recipe_.lora.targets, projections, "a projection");
     bool any = false;
-    while (true) {
-      const std::string_view word = rest.substr(0, rest.find(','));
-      constexpr std::string_view known[] = {"q", "k", "v", "o", "up", "down", "gate"};
-      if (std::find(std::begin(known), std::end(known), word) == std::end(known)) {
-        issues_.push_back({"unknown_word", "/recipe/lora/targets", "\"" + std::string(word) + "\" is not a projection.",
-                           "Name some of q, k, v, o, gate, up, down, divided by commas."});
-        return;
-      }
-      any = any || word != "gate" || model_.gated_mlp;
-      if (word.size() == rest.size()) break;
-      rest.remove_prefix(word.size() + 1);
-    }
+    for_each_item(recipe_.lora.targets, [&](std::string_view item) {
+      any = any || item != "gate" || model_.gated_mlp;
+    });
     if (recipe_.lora.rank > 0 && !any) {
       contradiction("/recipe/lora/targets", "The model's MLP has no gate, so nothing would be trained.",
                     "Name some of q, k, v, o, up, down.");
     }
   }
 
-  /// Sizes so large that byte counts could overflow: a bound from above, far beyond any machine.
-  void check_size() {
-    const auto real = [](std::int64_t value) { return static_cast<double>(value); };
-    const double tokens = real(recipe_.micro_batch_size) * real(recipe_.sequence_length);
-    const double heads = real(model_.num_attention_heads);
-    const double heads_width = heads * real(model_.head_dim);
-    const double width = std::max({real(model_.hidden_size), real(model_.intermediate_size), heads_width});
-    const double vocabulary = real(model_.vocab_size);
-    const double layers = real(model_.num_hidden_layers);
-    const bool keeps_scores =
-        recipe_.attention == AttentionKernel::eager || recipe_.attention == AttentionKernel::sdpa_math;
-    const double scores = keeps_scores ? heads * real(recipe_.sequence_length) : 0;
-    const double activations = 64 * tokens * ((width + scores) * layers + vocabulary);
-    const double experts = real(std::max<std::int64_t>(1, model_.experts.num_experts));
-    const double weights = 64 * (4 * width * width * experts * layers + 2 * vocabulary * real(model_.hidden_size));
-    if (activations + weights < most_bytes) return;
-    issues_.push_back({"too_large", "", "The sizes lead to totals beyond 2^60 bytes.",
-                       "Give smaller sizes: micro_batch_size, sequence_length, layers or widths."});
+  /// A problem for every item that is none of the words.
+  void must_be_words(const char* path, std::string_view list, std::string_view words, const char* what) {
+    for_each_item(list, [&](std::string_view item) {
+      if (has_item(words, item)) return;
+      issues_.push_back({"unknown_word", path, in_quotes(item) + " is not " + what + ".",
+                         "Name some of " + std::string(words) + ", divided by commas."});
+    });
   }
 
-  static constexpr double most_bytes = 1152921504606846976.0;  // 2^60
+  static constexpr std::string_view projections = "q,k,v,o,gate,up,down";
+  /// --recompute-modules of what is modelled: those of experts and latent attention are not.
+  static constexpr std::string_view modules = "core_attn,layernorm,mlp";
 };
 
 }  // namespace
@@ -245,6 +213,7 @@ Issues validate(const Config& config) {
     ModelRules(config, issues).check();
     check_layout(config, issues);
     StepRules(config, issues).check();
+    check_size(config, issues);
   }
   report_not_modelled(config, issues);
   return issues;

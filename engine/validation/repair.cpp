@@ -1,9 +1,9 @@
-#include "engine/config/repair.h"
+#include "engine/validation/repair.h"
 
 #include <utility>
 
 #include "engine/config/text.h"
-#include "engine/config/validate.h"
+#include "engine/validation/validate.h"
 
 namespace trainmem {
 namespace {
