@@ -38,4 +38,23 @@ const char* name(Bound bound) {
   return "unknown";
 }
 
+const char* name(RowKind kind) {
+  switch (kind) {
+    case RowKind::exact: return "exact";
+    case RowKind::estimate: return "estimate";
+    case RowKind::measured: return "measured";
+  }
+  return "exact";
+}
+
+const char* name(Fit fit) {
+  switch (fit) {
+    case Fit::fits: return "fits";
+    case Fit::tight: return "tight";
+    case Fit::does_not_fit: return "does_not_fit";
+    case Fit::unknown: return "unknown";
+  }
+  return "unknown";
+}
+
 }  // namespace trainmem

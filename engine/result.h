@@ -34,6 +34,7 @@ inline constexpr int phase_count = 5;
 const char* name(Phase phase);
 
 enum class RowKind : std::uint8_t { exact, estimate, measured };
+const char* name(RowKind kind);
 
 /// A named family of tensors alive at the peak.
 struct Row {
@@ -91,6 +92,7 @@ struct RuntimeRow {
 };
 
 enum class Fit : std::uint8_t { fits, tight, does_not_fit, unknown };
+const char* name(Fit fit);
 
 struct Verdict {
   Fit fit = Fit::unknown;

@@ -58,16 +58,6 @@ json outcomes_json(const Outcomes& seen) {
           {"out_of_memory_called_fit", seen.out_of_memory_called_fit}};
 }
 
-const char* fit_name(Fit fit) {
-  switch (fit) {
-    case Fit::fits: return "fits";
-    case Fit::tight: return "tight";
-    case Fit::does_not_fit: return "does_not_fit";
-    case Fit::unknown: break;
-  }
-  return "unknown";
-}
-
 json case_json(const MeasuredScore& one) {
   json entry{{"file", one.file},
              {"id", one.id},
@@ -81,7 +71,7 @@ json case_json(const MeasuredScore& one) {
     entry["not_scored"] = one.not_scored;
     return entry;
   }
-  entry["verdict"] = fit_name(one.fit);
+  entry["verdict"] = name(one.fit);
   entry["contradicts"] = one.contradicts();
   entry["readings"] = json::array();
   for (const ScoredReading& reading : one.readings) {

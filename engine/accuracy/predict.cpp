@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "engine/blocks/transformers/model.h"
-#include "engine/validation/validate.h"
 #include "engine/step.h"
 #include "engine/tensor/tensor.h"
+#include "engine/validation/validate.h"
 
 namespace trainmem {
 
@@ -56,18 +56,6 @@ std::vector<PredictedPhase> phases_of(const Recording& recording) {
       }
     }
     phase.end = allocated;
-    // The loss is a phase of its own here; recorded steps count it to the forward.
-    if (!phases.empty() && phases.back().name == phase.name) {
-      PredictedPhase& before = phases.back();
-      before.peak = std::max(before.peak, phase.peak);
-      if (phase.peak_without_scratch > before.peak_without_scratch) {
-        before.peak_without_scratch = phase.peak_without_scratch;
-        before.peak_event = phase.peak_event;
-      }
-      before.end = phase.end;
-      continue;
-    }
-    phases.push_back(phase);
   }
   return phases;
 }

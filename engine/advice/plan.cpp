@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "engine/validation/validate.h"
 #include "engine/peak.h"
 #include "engine/runtime.h"
+#include "engine/validation/validate.h"
 #include "engine/verdict.h"
 
 namespace trainmem {
@@ -128,7 +128,6 @@ class Planner {
     r.micro_batch_size = size;
     r.gradient_accumulation_steps =
         std::max<std::int64_t>(r.pipeline_parallel, global_batch_ / (size * r.data_parallel_size));
-    if (r.gradient_accumulation_steps < 1) r.gradient_accumulation_steps = 1;
   }
 
   bool fits(const Config& config) {

@@ -4,11 +4,11 @@
 #include "engine/border/json_io_advice.h"
 #include "engine/border/link.h"
 #include "engine/border/request.h"
-#include "engine/validation/validate.h"
-#include "engine/validation/repair.h"
 #include "engine/estimate.h"
 #include "engine/text/json_writer.h"
 #include "engine/text/numbers.h"
+#include "engine/validation/repair.h"
+#include "engine/validation/validate.h"
 #include "engine/verdict.h"
 
 namespace trainmem {

@@ -2,6 +2,7 @@
 #include "engine/border/json_io_advice.h"
 
 #include "engine/border/json_io.h"
+#include "engine/border/json_io_bytes.h"
 #include "engine/border/link.h"
 #include "engine/config/fields.h"
 #include "engine/config/json_fields.h"
@@ -55,22 +56,11 @@ void write_sets(const Config& before, const Config& after, JsonWriter& out) {
 }
 
 void write_outcome(const Outcome& outcome, JsonWriter& out) {
-  const auto range = [&](const char* key, const Range& bytes) {
-    out.key(key).open_object();
-    out.key("low").integer(bytes.low);
-    out.key("expected").integer(bytes.expected);
-    out.key("high").integer(bytes.high);
-    out.close_object();
-  };
   out.open_object();
   out.key("allocated").integer(outcome.allocated);
-  range("reserved", outcome.reserved);
-  range("device", outcome.device);
-  out.key("components").open_object();
-  for (int i = 0; i < component_count; ++i) {
-    out.key(name(static_cast<Component>(i))).integer(outcome.components[static_cast<std::size_t>(i)]);
-  }
-  out.close_object();
+  write_range(outcome.reserved, out.key("reserved"));
+  write_range(outcome.device, out.key("device"));
+  write_components(outcome.components, out.key("components"));
   out.key("verdict").raw(write_verdict(outcome.verdict));
   out.key("num_gpus").integer(outcome.num_gpus);
   out.key("parameters").integer(outcome.parameters);

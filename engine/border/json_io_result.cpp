@@ -1,46 +1,12 @@
 // From a result to JSON: the members of result.h and `least`, which follows from them; enumerations as their names.
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_bandwidth.h"
+#include "engine/border/json_io_bytes.h"
 #include "engine/text/json_writer.h"
 #include "engine/verdict.h"
 
 namespace trainmem {
 namespace {
-
-const char* name(RowKind kind) {
-  switch (kind) {
-    case RowKind::exact: return "exact";
-    case RowKind::estimate: return "estimate";
-    case RowKind::measured: return "measured";
-  }
-  return "exact";
-}
-
-const char* name(Fit fit) {
-  switch (fit) {
-    case Fit::fits: return "fits";
-    case Fit::tight: return "tight";
-    case Fit::does_not_fit: return "does_not_fit";
-    case Fit::unknown: return "unknown";
-  }
-  return "unknown";
-}
-
-void write(const Range& range, JsonWriter& out) {
-  out.open_object();
-  out.key("low").integer(range.low);
-  out.key("expected").integer(range.expected);
-  out.key("high").integer(range.high);
-  out.close_object();
-}
-
-void write(const ComponentBytes& components, JsonWriter& out) {
-  out.open_object();
-  for (int i = 0; i < component_count; ++i) {
-    out.key(trainmem::name(static_cast<Component>(i))).integer(components[static_cast<std::size_t>(i)]);
-  }
-  out.close_object();
-}
 
 void write(const Row& row, JsonWriter& out) {
   out.open_object();
@@ -51,7 +17,7 @@ void write(const Row& row, JsonWriter& out) {
   out.key("element_bytes").number(row.element_bytes);
   out.key("copies").integer(row.copies);
   out.key("bytes").integer(row.bytes);
-  out.key("component").text(trainmem::name(row.component));
+  out.key("component").text(name(row.component));
   out.key("why").text(row.why);
   out.key("formula").text(row.formula);
   out.key("source").text(row.source);
@@ -61,19 +27,19 @@ void write(const Row& row, JsonWriter& out) {
 
 void write(const PhasePeak& phase, JsonWriter& out) {
   out.open_object();
-  out.key("phase").text(trainmem::name(phase.phase));
+  out.key("phase").text(name(phase.phase));
   out.key("peak").integer(phase.peak);
   out.key("end").integer(phase.end);
-  write(phase.components, out.key("components"));
+  write_components(phase.components, out.key("components"));
   out.close_object();
 }
 
 void write(const TimelinePoint& point, JsonWriter& out) {
   out.open_object();
-  out.key("phase").text(trainmem::name(point.phase));
+  out.key("phase").text(name(point.phase));
   out.key("where").text(point.where);
   out.key("allocated").integer(point.allocated);
-  write(point.components, out.key("components"));
+  write_components(point.components, out.key("components"));
   out.close_object();
 }
 
@@ -84,7 +50,7 @@ void write(const Stage& stage, JsonWriter& out) {
   out.key("micro_batches_in_flight").integer(stage.micro_batches_in_flight);
   out.key("parameters").integer(stage.parameters);
   out.key("allocated").integer(stage.allocated);
-  write(stage.components, out.key("components"));
+  write_components(stage.components, out.key("components"));
   out.key("worst").boolean(stage.worst);
   out.close_object();
 }
@@ -92,7 +58,7 @@ void write(const Stage& stage, JsonWriter& out) {
 void write(const RuntimeRow& row, JsonWriter& out) {
   out.open_object();
   out.key("name").text(row.name);
-  write(row.bytes, out.key("bytes"));
+  write_range(row.bytes, out.key("bytes"));
   out.key("why").text(row.why);
   out.key("source").text(row.source);
   out.close_object();
@@ -138,12 +104,12 @@ std::string write_result(const Result& result) {
   JsonWriter out;
   out.open_object();
   out.key("allocated").integer(result.allocated);
-  write(result.reserved, out.key("reserved"));
-  write(result.device, out.key("device"));
+  write_range(result.reserved, out.key("reserved"));
+  write_range(result.device, out.key("device"));
   out.key("least").integer(least_needed(result));
   out.key("peak_phase").text(name(result.peak_phase));
   out.key("peak_where").text(result.peak_where);
-  write(result.components, out.key("components"));
+  write_components(result.components, out.key("components"));
   write_list("rows", result.rows, out);
   write_list("phases", result.phases, out);
   write_list("timeline", result.timeline, out);

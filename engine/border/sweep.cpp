@@ -4,10 +4,10 @@
 #include "engine/border/json_io_advice.h"
 #include "engine/border/link.h"
 #include "engine/config/text.h"
-#include "engine/validation/validate.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"
 #include "engine/text/json_writer.h"
+#include "engine/validation/validate.h"
 
 namespace trainmem {
 

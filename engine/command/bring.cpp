@@ -70,8 +70,9 @@ std::string import_table(const Import& import) {
   return out + "\n" + format_link(import.config) + "\n";
 }
 
-const Format* find_format(const std::string& name) {
-  for (const Format* format : {&megatron_format(), &torchtitan_format(), &deepspeed_format(), &accelerate_format()}) {
+const SettingsFormat* find_format(const std::string& name) {
+  for (const SettingsFormat* format :
+       {&megatron_format(), &torchtitan_format(), &deepspeed_format(), &accelerate_format()}) {
     if (name == format->name) return format;
   }
   return nullptr;

@@ -20,6 +20,6 @@ Input read_against(const Arguments& arguments, const Input& input);
 std::string import_table(const Import& import);
 
 /// "megatron", "torchtitan", "deepspeed" or "accelerate"; null for any other word.
-const Format* find_format(const std::string& name);
+const SettingsFormat* find_format(const std::string& name);
 
 }  // namespace trainmem

@@ -150,7 +150,7 @@ int run_import(const Arguments& arguments) {
 }
 
 int run_export(const Arguments& arguments) {
-  const Format* format = find_format(arguments.format);
+  const SettingsFormat* format = find_format(arguments.format);
   if (format == nullptr) {
     return report({{"unknown_word", "", "There is no format \"" + arguments.format + "\".",
                     "Say --format megatron, torchtitan, deepspeed or accelerate."}});

@@ -32,7 +32,6 @@ Formats formats(const Recipe& recipe) {
   if (recipe.weights_dtype != DType::automatic) result.weights = recipe.weights_dtype;
   if (result.computation == DType::automatic) result.computation = result.weights;
   if (recipe.activations_dtype != DType::automatic) result.computation = recipe.activations_dtype;
-  result.gradients = recipe.gradients_dtype;
   result.optimizer_states = recipe.optimizer_state_dtype;
   return result;
 }

@@ -10,7 +10,6 @@ struct Formats {
   DType weights = DType::bfloat16;
   DType computation = DType::automatic;  ///< of gathered weights; automatic: as the weights
   DType autocast = DType::automatic;     ///< automatic: no autocast
-  DType gradients = DType::automatic;    ///< automatic: as the weights
   DType optimizer_states = DType::automatic;
 };
 Formats formats(const Recipe& recipe);

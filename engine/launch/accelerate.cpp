@@ -8,7 +8,7 @@
 namespace trainmem {
 namespace {
 
-constexpr Rule rules[] = {
+constexpr KeyRule rules[] = {
     {"num_processes", "/recipe/data_parallel_size", nullptr, nullptr, Write::always},
     {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps"},
     {"fsdp_config.fsdp_version", "/recipe/fsdp_version"},
@@ -53,7 +53,7 @@ Config start() {
   return config;
 }
 
-void finish(Reading& reading) {
+void finish(SettingsReading& reading) {
   Recipe& recipe = reading.out().config.recipe;
   const std::string* kind = reading.find("distributed_type");
   const std::string word = kind == nullptr ? "no" : lower_case(*kind);
@@ -132,12 +132,12 @@ void extra(const Config& config, Settings& out) {
   }
 }
 
-constexpr Format format = {
+constexpr SettingsFormat format = {
     "accelerate", "accelerate YAML", "accelerate.yaml", rules, static_cast<int>(std::size(rules)), false, start, finish,
     extra,        read_yaml,         write_yaml};
 
 }  // namespace
 
-const Format& accelerate_format() { return format; }
+const SettingsFormat& accelerate_format() { return format; }
 
 }  // namespace trainmem

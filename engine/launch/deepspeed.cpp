@@ -14,7 +14,7 @@ constexpr const char* autotp =
     "script.";
 constexpr const char* own_checkpoints = "It counts for models that call deepspeed.checkpointing.";
 
-constexpr Rule rules[] = {
+constexpr KeyRule rules[] = {
     {"train_micro_batch_size_per_gpu", "/recipe/micro_batch_size", nullptr, nullptr, Write::always},
     {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps", nullptr, nullptr, Write::always},
     {"gradient_clipping", "/recipe/gradient_clipping", "0", "0"},
@@ -63,7 +63,7 @@ Config start() {
   return config;
 }
 
-void finish(Reading& reading) {
+void finish(SettingsReading& reading) {
   const Recipe& recipe = reading.out().config.recipe;
   const std::int64_t all = reading.integer("train_batch_size", 0);
   const std::int64_t step = recipe.micro_batch_size * recipe.gradient_accumulation_steps;
@@ -84,20 +84,20 @@ void extra(const Config& config, Settings& out) {
 
 Settings read(std::string_view text) { return read_json_settings(parse_json(text).root); }
 
-constexpr Format format = {"deepspeed",
-                           "DeepSpeed JSON",
-                           "ds_config.json",
-                           rules,
-                           static_cast<int>(std::size(rules)),
-                           false,
-                           start,
-                           finish,
-                           extra,
-                           read,
-                           write_json_settings};
+constexpr SettingsFormat format = {"deepspeed",
+                                   "DeepSpeed JSON",
+                                   "ds_config.json",
+                                   rules,
+                                   static_cast<int>(std::size(rules)),
+                                   false,
+                                   start,
+                                   finish,
+                                   extra,
+                                   read,
+                                   write_json_settings};
 
 }  // namespace
 
-const Format& deepspeed_format() { return format; }
+const SettingsFormat& deepspeed_format() { return format; }
 
 }  // namespace trainmem

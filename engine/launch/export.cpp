@@ -19,17 +19,17 @@ bool has_key(const Settings& settings, const char* key) {
 }
 
 /// Do all rows of the rule's key and value hold in this configuration?
-bool holds(const Format& format, const Rule& rule, const Config& config) {
-  for (const Rule* row = format.rules; row != format.rules + format.rule_count; ++row) {
+bool holds(const SettingsFormat& format, const KeyRule& rule, const Config& config) {
+  for (const KeyRule* row = format.rules; row != format.rules + format.rule_count; ++row) {
     if (!same_text(row->key, rule.key) || !same_text(row->theirs, rule.theirs)) continue;
     if (value_text(*find_field_by_path(row->path), config) != row->ours) return false;
   }
   return true;
 }
 
-void write_rules(const Format& format, const Config& config, Settings& out) {
+void write_rules(const SettingsFormat& format, const Config& config, Settings& out) {
   const Config start = format.start();
-  for (const Rule* rule = format.rules; rule != format.rules + format.rule_count; ++rule) {
+  for (const KeyRule* rule = format.rules; rule != format.rules + format.rule_count; ++rule) {
     const bool any = rule->theirs != nullptr && std::strcmp(rule->theirs, "*") == 0;
     if (rule->path == nullptr || rule->write == Write::never || any || has_key(out, rule->key)) continue;
     if (!format.has_model && std::strncmp(rule->path, "/model/", 7) == 0) continue;
@@ -66,7 +66,7 @@ Settings grouped(const Settings& settings) {
 
 }  // namespace
 
-Export export_settings(const Format& format, const Config& config) {
+Export export_settings(const SettingsFormat& format, const Config& config) {
   Export out;
   out.format = &format;
   Settings settings;
@@ -84,9 +84,9 @@ Export export_settings(const Format& format, const Config& config) {
   return out;
 }
 
-std::vector<const Format*> formats_for(const Config& config) {
-  std::vector<const Format*> formats = {&accelerate_format(), &torchtitan_format(), &megatron_format(),
-                                        &deepspeed_format()};
+std::vector<const SettingsFormat*> formats_for(const Config& config) {
+  std::vector<const SettingsFormat*> formats = {&accelerate_format(), &torchtitan_format(), &megatron_format(),
+                                                &deepspeed_format()};
   int own = 0;
   if (config.recipe.framework == Framework::torchtitan) own = 1;
   if (config.recipe.framework == Framework::megatron) own = 2;
@@ -100,7 +100,7 @@ std::string write_exports(const Config& config) {
   out.open_object();
   out.key("ok").boolean(true);
   out.key("settings").open_array();
-  for (const Format* format : formats_for(config)) {
+  for (const SettingsFormat* format : formats_for(config)) {
     const Export one = export_settings(*format, config);
     out.open_object();
     out.key("format").text(format->name).key("title").text(format->title).key("file").text(format->file);

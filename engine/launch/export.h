@@ -9,16 +9,16 @@
 namespace trainmem {
 
 struct Export {
-  const Format* format = nullptr;
+  const SettingsFormat* format = nullptr;
   std::string text;
   /// Fields that this format has no words for; found by reading the text back.
   std::vector<std::string> not_said;
 };
 
-Export export_settings(const Format& format, const Config& config);
+Export export_settings(const SettingsFormat& format, const Config& config);
 
 /// The four formats in the order in which they are offered; the configuration's own framework comes first.
-std::vector<const Format*> formats_for(const Config& config);
+std::vector<const SettingsFormat*> formats_for(const Config& config);
 
 /// {"ok": true, "settings": [{"format", "title", "file", "text", "not_said": [paths]}]}.
 std::string write_exports(const Config& config);

@@ -16,7 +16,7 @@ namespace trainmem {
 
 enum class Write : std::uint8_t { if_set, always, never };  ///< if_set: where it differs from the framework's default
 
-struct Rule {
+struct KeyRule {
   const char* key;
   const char* path;              ///< the field; null: a key that matters but is not modelled, `ours` says why
   const char* theirs = nullptr;  ///< this value; "": a flag; null: the value itself; "*": any other value
@@ -47,9 +47,10 @@ struct Import {
 };
 
 /// Looks settings up by key and remembers which were used.
-class Reading {
+class SettingsReading {
  public:
-  Reading(const Settings& settings, Import& out) : settings_(settings), out_(out), used_(settings.size(), false) {}
+  SettingsReading(const Settings& settings, Import& out)
+      : settings_(settings), out_(out), used_(settings.size(), false) {}
 
   const std::string* find(const char* key) const;  ///< the last one counts, as the frameworks have it
   std::int64_t integer(const char* key, std::int64_t otherwise) const;  ///< up to a billion
@@ -57,7 +58,7 @@ class Reading {
   /// Sets a field to a value and notes that the key did it.
   void apply(const char* key, const char* path, const std::string& value);
   void leave(const char* key, const std::string& why);
-  void apply_rules(const Rule* rules, int count);
+  void apply_rules(const KeyRule* rules, int count);
   void list_the_rest();
 
   Import& out() { return out_; }
@@ -70,24 +71,24 @@ class Reading {
   std::vector<bool> used_;
 };
 
-struct Format {
+struct SettingsFormat {
   const char* name;
   const char* title;  ///< for people: "Megatron-LM arguments"
   const char* file;   ///< the usual name of such a file
-  const Rule* rules;
+  const KeyRule* rules;
   int rule_count;
   bool has_model;     ///< its keys describe the model too
   Config (*start)();  ///< what an empty file means
-  void (*finish)(Reading&);
+  void (*finish)(SettingsReading&);
   void (*extra)(const Config&, Settings&);  ///< keys that go before those of the table
   Settings (*read)(std::string_view);
   std::string (*write)(const Settings&);
 };
 
-const Format& megatron_format();
-const Format& torchtitan_format();
-const Format& deepspeed_format();
-const Format& accelerate_format();
+const SettingsFormat& megatron_format();
+const SettingsFormat& torchtitan_format();
+const SettingsFormat& deepspeed_format();
+const SettingsFormat& accelerate_format();
 
 /// Recipe GPUs: data x tensor x pipeline x context.
 std::int64_t world_size(const Recipe& recipe);

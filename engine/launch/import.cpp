@@ -48,12 +48,12 @@ Kind kind_of_text(std::string_view text) {
   return Kind::unknown;
 }
 
-void read_format(const Format& format, const Settings& settings, Import& out) {
+void read_format(const SettingsFormat& format, const Settings& settings, Import& out) {
   out.format = format.name;
   out.config = format.start();
   out.has_recipe = true;
   out.has_model = format.has_model;
-  Reading reading(settings, out);
+  SettingsReading reading(settings, out);
   reading.apply_rules(format.rules, format.rule_count);
   format.finish(reading);
   reading.list_the_rest();

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* buffers = "Buffers are counted at Megatron's default sizes.";
 constexpr const char* not_counted = "It changes memory; this version does not count it.";
 
-constexpr Rule rules[] = {
+constexpr KeyRule rules[] = {
     {"--num-layers", "/model/num_hidden_layers", nullptr, nullptr, Write::always},
     {"--hidden-size", "/model/hidden_size", nullptr, nullptr, Write::always},
     {"--ffn-hidden-size", "/model/intermediate_size", nullptr, nullptr, Write::always},
@@ -118,7 +118,7 @@ Config start() {
   return config;
 }
 
-void finish_model(Reading& reading) {
+void finish_model(SettingsReading& reading) {
   Model& model = reading.out().config.model;
   if (reading.find("--disable-bias-linear") != nullptr && reading.find("--add-qkv-bias") == nullptr)
     reading.apply("--disable-bias-linear", "/model/attention_bias", "0");
@@ -148,7 +148,7 @@ void finish_model(Reading& reading) {
   }
 }
 
-void finish_recomputation(Reading& reading) {
+void finish_recomputation(SettingsReading& reading) {
   constexpr const char* path = "/recipe/recomputation";
   if (reading.find("--recompute-activations") != nullptr)
     reading.apply("--recompute-activations", path, "selective_attention");
@@ -172,7 +172,7 @@ void finish_recomputation(Reading& reading) {
 }
 
 /// Megatron's own defaults where there are experts: one after another, and tokens of all ranks gathered.
-void finish_experts(Reading& reading) {
+void finish_experts(SettingsReading& reading) {
   Config& config = reading.out().config;
   if (config.model.experts.num_experts == 0) return;
   config.recipe.grouped_experts = reading.find("--moe-grouped-gemm") != nullptr;
@@ -180,7 +180,7 @@ void finish_experts(Reading& reading) {
     config.recipe.expert_dispatcher = ExpertDispatcher::all_gather;
 }
 
-void finish(Reading& reading) {
+void finish(SettingsReading& reading) {
   finish_model(reading);
   finish_experts(reading);
   finish_recomputation(reading);
@@ -256,20 +256,20 @@ std::string write(const Settings& settings) {
   return out + " pretrain_gpt.py \\\n  " + write_arguments(script);
 }
 
-constexpr Format format = {"megatron",
-                           "Megatron-LM arguments",
-                           "pretrain_gpt.sh",
-                           rules,
-                           static_cast<int>(std::size(rules)),
-                           true,
-                           start,
-                           finish,
-                           extra,
-                           read_arguments,
-                           write};
+constexpr SettingsFormat format = {"megatron",
+                                   "Megatron-LM arguments",
+                                   "pretrain_gpt.sh",
+                                   rules,
+                                   static_cast<int>(std::size(rules)),
+                                   true,
+                                   start,
+                                   finish,
+                                   extra,
+                                   read_arguments,
+                                   write};
 
 }  // namespace
 
-const Format& megatron_format() { return format; }
+const SettingsFormat& megatron_format() { return format; }
 
 }  // namespace trainmem

@@ -26,14 +26,14 @@ bool same_value(const char* theirs, const std::string& value) {
 
 }  // namespace
 
-const std::string* Reading::find(const char* key) const {
+const std::string* SettingsReading::find(const char* key) const {
   for (auto at = settings_.rbegin(); at != settings_.rend(); ++at) {
     if (at->key == key) return &at->value;
   }
   return nullptr;
 }
 
-std::int64_t Reading::integer(const char* key, std::int64_t otherwise) const {
+std::int64_t SettingsReading::integer(const char* key, std::int64_t otherwise) const {
   constexpr std::int64_t most = 1000000000;  // so that products of two stay whole
   const std::string* value = find(key);
   if (value == nullptr || !is_number_text(*value, true)) return otherwise;
@@ -41,18 +41,18 @@ std::int64_t Reading::integer(const char* key, std::int64_t otherwise) const {
   return number > most || number < -most ? otherwise : number;
 }
 
-bool Reading::is_on(const char* key) const {
+bool SettingsReading::is_on(const char* key) const {
   const std::string* value = find(key);
   return value != nullptr && (value->empty() || is_yes(*value));
 }
 
-void Reading::mark(const char* key) {
+void SettingsReading::mark(const char* key) {
   for (std::size_t i = 0; i < settings_.size(); ++i) {
     if (settings_[i].key == key) used_[i] = true;
   }
 }
 
-void Reading::apply(const char* key, const char* path, const std::string& value) {
+void SettingsReading::apply(const char* key, const char* path, const std::string& value) {
   const Field* field = find_field_by_path(path);
   Issues problems;
   store_text(*field, value, {out_.config, problems});
@@ -65,21 +65,21 @@ void Reading::apply(const char* key, const char* path, const std::string& value)
   out_.applied.push_back({key, theirs == nullptr ? "" : *theirs, path, value_text(*field, out_.config)});
 }
 
-void Reading::leave(const char* key, const std::string& why) {
+void SettingsReading::leave(const char* key, const std::string& why) {
   const std::string* value = find(key);
   if (value == nullptr) return;
   mark(key);
   out_.unused.push_back({key, *value, why});
 }
 
-void Reading::apply_rules(const Rule* rules, int count) {
-  for (const Rule* rule = rules; rule != rules + count; ++rule) {
+void SettingsReading::apply_rules(const KeyRule* rules, int count) {
+  for (const KeyRule* rule = rules; rule != rules + count; ++rule) {
     const std::string* value = find(rule->key);
     if (value == nullptr) continue;
     const bool first = rule == rules || std::strcmp(rule[-1].key, rule->key) != 0;
     if (first) {  // all rows of a key stand together
       bool matched = false;
-      for (const Rule* row = rule; row != rules + count && std::strcmp(row->key, rule->key) == 0; ++row) {
+      for (const KeyRule* row = rule; row != rules + count && std::strcmp(row->key, rule->key) == 0; ++row) {
         const bool any = row->theirs == nullptr || (!matched && std::strcmp(row->theirs, "*") == 0);
         if (!any && !same_value(row->theirs, *value)) continue;
         matched = true;
@@ -101,7 +101,7 @@ void Reading::apply_rules(const Rule* rules, int count) {
   }
 }
 
-void Reading::list_the_rest() {
+void SettingsReading::list_the_rest() {
   for (std::size_t i = 0; i < settings_.size(); ++i) {
     if (!used_[i]) out_.unused.push_back({settings_[i].key, settings_[i].value, ""});
   }

@@ -9,7 +9,7 @@
 namespace trainmem {
 namespace {
 
-constexpr Rule rules[] = {
+constexpr KeyRule rules[] = {
     {"training.local_batch_size", "/recipe/micro_batch_size", nullptr, nullptr, Write::always},
     {"training.batch_size", "/recipe/micro_batch_size", nullptr, nullptr, Write::never},  // its name until May 2025
     {"training.seq_len", "/recipe/sequence_length", nullptr, nullptr, Write::always},
@@ -77,7 +77,7 @@ Config start() {
   return config;
 }
 
-void finish_model(Reading& reading) {
+void finish_model(SettingsReading& reading) {
   const std::string* name = reading.find("model.name");
   const std::string* flavor = reading.find("model.flavor");
   if (name == nullptr || flavor == nullptr) return;
@@ -93,7 +93,7 @@ void finish_model(Reading& reading) {
   reading.leave("model.flavor", "No preset is known for this flavour: choose the model.");
 }
 
-void finish_recomputation(Reading& reading) {
+void finish_recomputation(SettingsReading& reading) {
   constexpr const char* path = "/recipe/recomputation";
   const std::string* mode = reading.find("activation_checkpoint.mode");
   const std::string* option = reading.find("activation_checkpoint.selective_ac_option");
@@ -113,7 +113,7 @@ void finish_recomputation(Reading& reading) {
   }
 }
 
-void finish_data_parallel(Reading& reading) {
+void finish_data_parallel(SettingsReading& reading) {
   Recipe& recipe = reading.out().config.recipe;
   constexpr const char* replicate_key = "parallelism.data_parallel_replicate_degree";
   constexpr const char* shard_key = "parallelism.data_parallel_shard_degree";
@@ -139,7 +139,7 @@ void finish_data_parallel(Reading& reading) {
   }
 }
 
-void finish_batches(Reading& reading) {
+void finish_batches(SettingsReading& reading) {
   Recipe& recipe = reading.out().config.recipe;
   if (recipe.pipeline_parallel > 1) {  // the local batch passes the pipeline in micro-batches
     const std::int64_t micro = reading.integer("parallelism.pipeline_parallel_microbatch_size", 1);
@@ -160,7 +160,7 @@ void finish_batches(Reading& reading) {
   }
 }
 
-void finish_compiled(Reading& reading) {
+void finish_compiled(SettingsReading& reading) {
   for (const char* key : {"compile.enable", "training.compile"}) {  // the second: its place until August 2025
     if (reading.find(key) == nullptr) continue;
     const std::string* components = reading.find("compile.components");
@@ -177,7 +177,7 @@ void finish_compiled(Reading& reading) {
     reading.apply("model.converters", "/recipe/precision", "fp8");
 }
 
-void finish(Reading& reading) {
+void finish(SettingsReading& reading) {
   finish_model(reading);
   finish_recomputation(reading);
   finish_data_parallel(reading);
@@ -232,20 +232,20 @@ void extra(const Config& config, Settings& out) {
   }
 }
 
-constexpr Format format = {"torchtitan",
-                           "torchtitan TOML",
-                           "train_config.toml",
-                           rules,
-                           static_cast<int>(std::size(rules)),
-                           false,
-                           start,
-                           finish,
-                           extra,
-                           read_toml,
-                           write_toml};
+constexpr SettingsFormat format = {"torchtitan",
+                                   "torchtitan TOML",
+                                   "train_config.toml",
+                                   rules,
+                                   static_cast<int>(std::size(rules)),
+                                   false,
+                                   start,
+                                   finish,
+                                   extra,
+                                   read_toml,
+                                   write_toml};
 
 }  // namespace
 
-const Format& torchtitan_format() { return format; }
+const SettingsFormat& torchtitan_format() { return format; }
 
 }  // namespace trainmem

@@ -1,13 +1,11 @@
 // What the forwards of blocks/transformers do not do: each follows its Hugging Face class, so a model that differs
 // from its class where the class has no choice has no forward.
-#include <algorithm>
-#include <iterator>
 #include <string>
 
-#include "engine/config/fields.h"
+#include "engine/blocks/transformers/llama_form.h"
+#include "engine/config/text.h"
 #include "engine/modelled/modelled.h"
 #include "engine/presets/huggingface.h"
-#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {
@@ -40,23 +38,15 @@ constexpr Fixed fixed_fields[] = {
     {"/model/experts/expert_bias", "", false},
 };
 
-constexpr const char* families_of_their_own[] = {"gpt2", "megatron-gpt", "gptj", "bloom", "falcon",
-                                                 "mpt",  "gpt_neox",     "opt",  "phi"};
-
 bool has_word(std::string_view words, const std::string& word) {
   return words.find(word + " ") != std::string_view::npos;
 }
 
+/// As JSON has it: booleans are words.
 std::string value_of(const Field& field, const Config& config) {
   const Member member = field.in(config);
-  switch (member.type()) {
-    case FieldType::integer: return std::to_string(member.integer());
-    case FieldType::number: return number_text(member.number());
-    case FieldType::boolean: return member.boolean() ? "true" : "false";
-    case FieldType::enumeration: return member.word();
-    case FieldType::text: return member.text();
-  }
-  return {};
+  if (member.type() == FieldType::boolean) return member.boolean() ? "true" : "false";
+  return value_text(field, config);
 }
 
 void add(Issues& issues, const char* path, const std::string& message, const std::string& hint) {
@@ -69,8 +59,7 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
   const std::string& type = config.model.model_type;
   const Model* defaults = huggingface_defaults(type == "megatron-gpt" ? "gpt2" : type);
   if (defaults == nullptr) return;
-  const bool llama_form = std::find(std::begin(families_of_their_own), std::end(families_of_their_own), type) ==
-                          std::end(families_of_their_own);
+  const bool llama_form = transformers::llama_form(config.model) != nullptr;
   Config of_class;
   of_class.model = *defaults;
   for (const Fixed& fixed : fixed_fields) {

@@ -240,8 +240,7 @@ void clip_gradient_norm(int meshes) {
     if (!parameter->grad.defined()) return;
     dtype = parameter->grad.dtype();
     norms[i] = allocate({}, dtype, {&norm_rule});
-    const auto times = active_run().layer_times.find(active_run().parameter_layers[i]);
-    count = count + (times == active_run().layer_times.end() ? Size(1) : times->second);
+    count = count + active_run().times_of(active_run().parameter_layers[i]);
   });
   if (count == 0) return;
   Tensor total;

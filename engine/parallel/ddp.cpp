@@ -16,9 +16,7 @@ Ddp::Ddp(bool gradient_as_bucket_view) {
   for (std::size_t i = 0; i < run.parameters.size(); ++i) {
     const Tensor& parameter = run.parameters[i];
     if (!parameter.requires_grad()) continue;
-    const auto times = run.layer_times.find(run.parameter_layers[i]);
-    elements =
-        elements + (times == run.layer_times.end() ? parameter.elements() : parameter.elements() * times->second);
+    elements = elements + parameter.elements() * run.times_of(run.parameter_layers[i]);
     dtype = parameter.dtype();
   }
   {

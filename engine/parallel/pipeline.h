@@ -60,8 +60,8 @@ struct PipelineStretch {
 std::vector<PipelineStretch> pipeline_order(const Recipe& recipe, std::int64_t stage);
 
 /// Takes the turns of an order; `turn` is told how many turns in a row it stands for. `fold`: a stretch once, with a
-/// repeat mark. A recording that is not folded has at
-/// most `longest_steady` turns of one forward and one backward: more of them repeat what is there.
+/// repeat mark. A recording that is not folded has at most `longest_steady` turns of one forward and one backward:
+/// more of them repeat what is there.
 void run_order(const std::vector<PipelineStretch>& order, bool fold,
                const std::function<void(const PipelineTurn&, std::int64_t times)>& turn);
 inline constexpr std::int64_t longest_steady = 2;

@@ -45,10 +45,10 @@ struct LayerKind {
   }
 };
 
-/// layer counts from 0.
 /// Inner width of the experts that all tokens share, together.
 std::int64_t shared_expert_width(const Model& model);
 
+/// `layer` counts from 0.
 LayerKind layer_kind(const Model& model, std::int64_t layer);
 
 ParameterTensors embedding_parameters(const Model& model);  ///< what stands before the layers

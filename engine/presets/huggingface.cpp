@@ -2,7 +2,9 @@
 // single classes do otherwise.
 #include "engine/presets/huggingface.h"
 
+#include <algorithm>
 #include <initializer_list>
+#include <iterator>
 
 #include "engine/presets/huggingface_expert_classes.h"
 
@@ -96,6 +98,11 @@ void read_sizes(Model& model, const Keys& keys) {
   keys.read(model.word_embed_proj_dim, {"word_embed_proj_dim"});
 }
 
+/// Classes whose attention_bias is that of all four projections.
+constexpr std::string_view one_attention_bias[] = {
+    "llama", "granite", "cohere",      "smollm3",  "olmo",     "olmo2", "olmo3",   "qwen3",           "qwen3_moe",
+    "gemma", "gemma2",  "gemma3_text", "gpt_neox", "nemotron", "arcee", "cohere2", "hunyuan_v1_dense"};
+
 void read_switches(Model& model, const Keys& keys) {
   keys.read(model.attention_dropout, {"attention_dropout", "attn_pdrop", "attn_config.attn_pdrop"});
   keys.read(model.hidden_dropout, {"hidden_dropout", "resid_pdrop", "residual_dropout", "dropout"});
@@ -103,14 +110,9 @@ void read_switches(Model& model, const Keys& keys) {
   keys.read(model.partial_rotary_factor,
             {"rope_parameters.partial_rotary_factor", "partial_rotary_factor", "rotary_pct", "rope_pct"});
   keys.read(model.attention_bias, {"attention_bias", "use_qkv_bias"});
-  if (model.model_type == "llama" || model.model_type == "granite" || model.model_type == "cohere" ||
-      model.model_type == "smollm3" || model.model_type == "olmo" || model.model_type == "olmo2" ||
-      model.model_type == "olmo3" || model.model_type == "qwen3" || model.model_type == "qwen3_moe" ||
-      model.model_type == "gemma" || model.model_type == "gemma2" || model.model_type == "gemma3_text" ||
-      model.model_type == "gpt_neox" || model.model_type == "nemotron" || model.model_type == "arcee" ||
-      model.model_type == "cohere2" || model.model_type == "hunyuan_v1_dense") {
-    model.attention_output_bias = model.attention_bias;  // one key for all four projections
-  }
+  if (std::find(std::begin(one_attention_bias), std::end(one_attention_bias), model.model_type) !=
+      std::end(one_attention_bias))
+    model.attention_output_bias = model.attention_bias;
   keys.read(model.mlp_bias, {"mlp_bias"});
   keys.read(model.attn_logit_softcapping, {"attn_logit_softcapping"});
   keys.read(model.final_logit_softcapping, {"final_logit_softcapping"});
@@ -149,6 +151,10 @@ void read_experts(Model& model, const Keys& keys) {
   keys.read(experts.first_k_dense_replace, {"first_k_dense_replace"});
   keys.read(experts.moe_layer_freq, {"decoder_sparse_step"});
   if (experts.moe_intermediate_size == 0) experts.moe_intermediate_size = model.intermediate_size;
+}
+
+void read_latent_attention(Model& model, const Keys& keys) {
+  if (model.latent_attention.kv_lora_rank == 0) return;
   if (keys.is_null("q_lora_rank")) model.latent_attention.q_lora_rank = 0;
   keys.read(model.latent_attention.q_lora_rank, {"q_lora_rank"});
   keys.read(model.latent_attention.kv_lora_rank, {"kv_lora_rank"});
@@ -271,6 +277,7 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   read_activation(model, keys, issues);
   read_sliding_window(model, keys, issues);
   read_experts(model, keys);
+  read_latent_attention(model, keys);
   read_class(model, keys, issues);
   if (model.experts.num_experts > 0) read_expert_class(config, model);
   derive(model);

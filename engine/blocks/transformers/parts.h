@@ -72,8 +72,7 @@ Tensor causal_mask(Size batch, Size sequence, DType dtype, AttentionKernel atten
 struct AttentionOptions {
   double dropout = 0.0;
   double softcapping = 0.0;
-  std::int64_t window = 0;  ///< keys that a query of this layer sees; 0: all
-  bool causal_mask_needed = true;
+  std::int64_t window = 0;      ///< keys that a query of this layer sees; 0: all
   bool repeated_heads = false;  ///< key and value are repeated for every query head, whatever the kernel can do
 };
 Tensor attention(Tensor q, Tensor k, Tensor v, const Tensor& mask, AttentionKernel kernel,
