@@ -21,6 +21,8 @@ struct Rule;
 enum class Stream : std::uint8_t { compute, all_gather_copy_in, all_gather, reduce_scatter, communication };
 inline constexpr int stream_count = 5;
 
+inline constexpr int max_rank = 5;  ///< dimensions of a tensor, at most
+
 /// One storage of a recording.
 struct StorageRecord {
   Bytes bytes = 0;
@@ -29,9 +31,10 @@ struct StorageRecord {
   Component component = Component::activations;
   DType dtype = DType::float32;
   std::int8_t rank = 0;
+  bool in_kernel = false;   ///< taken by a kernel for itself while it runs: the dispatcher does not see it
   std::int32_t layer = -1;  ///< -1: outside the layers
   std::uint32_t place = 0;  ///< index into Recording::places
-  std::array<std::int64_t, 5> shape{};
+  std::array<std::int64_t, max_rank> shape{};
   const Rule* made_by = nullptr;
   const Rule* kept_by = nullptr;  ///< null: a temporary
   const char* role = nullptr;     ///< null: named after the operation

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "engine/border/json_io.h"
-#include "engine/validation/validate.h"
 #include "engine/text/issue_text.h"
+#include "engine/validation/validate.h"
 
 namespace trainmem {
 namespace {

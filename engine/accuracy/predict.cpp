@@ -1,26 +1,19 @@
 #include "engine/accuracy/predict.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "engine/blocks/transformers/model.h"
 #include "engine/step.h"
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/flash_scratch.h"
 #include "engine/validation/validate.h"
 
 namespace trainmem {
 
-bool is_kernel_scratch(const StorageRecord& storage) {
-  return storage.role != nullptr && std::strstr(storage.role, "(scratch)") != nullptr;
-}
-
 namespace {
 
-/// Recorders follow what the dispatcher sees. Of what a kernel takes inside, the recorded replays hold flash
-/// attention's gradients and row sums only (tests/traces/README.md).
-bool is_recorded(const StorageRecord& storage) {
-  return !is_kernel_scratch(storage) || std::strstr(storage.role, "gradients and row sums") != nullptr;
-}
+/// Recorders follow what the dispatcher sees. Of what kernels take for themselves, the recorded replays hold that of
+/// flash attention's backward alone (tests/traces/README.md).
+bool is_recorded(const StorageRecord& storage) { return !storage.in_kernel || storage.made_by == &flash_backward_rule; }
 
 Recording as_recorded(Recording recording) {
   for (StorageRecord& storage : recording.storages)
@@ -48,7 +41,7 @@ std::vector<PredictedPhase> phases_of(const Recording& recording) {
       const StorageRecord& storage = recording.storages[static_cast<std::size_t>((what > 0 ? what : -what) - 1)];
       const Bytes change = what > 0 ? storage.bytes : -storage.bytes;
       allocated += change;
-      if (is_kernel_scratch(storage)) scratch += change;
+      if (storage.in_kernel) scratch += change;
       phase.peak = std::max(phase.peak, allocated);
       if (allocated - scratch > phase.peak_without_scratch) {
         phase.peak_without_scratch = allocated - scratch;

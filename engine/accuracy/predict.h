@@ -32,7 +32,4 @@ Prediction predict(const Config& config, int steps);
 /// Peak and end of every phase of a recording.
 std::vector<PredictedPhase> phases_of(const Recording& recording);
 
-/// Memory that a kernel takes for itself while it runs: flash attention's backward.
-bool is_kernel_scratch(const StorageRecord& storage);
-
 }  // namespace trainmem

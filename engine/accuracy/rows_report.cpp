@@ -102,7 +102,7 @@ std::string rows_report(const TraceCase& trace, const Prediction& prediction) {
     const std::vector<bool> alive = alive_at(recording, phase.peak_event);
     for (std::size_t index = 0; index < recording.storages.size(); ++index) {
       const StorageRecord& storage = recording.storages[index];
-      if (!alive[index] || storage.bytes == 0 || is_kernel_scratch(storage)) continue;
+      if (!alive[index] || storage.bytes == 0 || storage.in_kernel) continue;
       kinds[name(storage.component)] += storage.bytes;
       if (is_state(storage.component)) continue;
       Side& side = matches[{storage.bytes, format_name(storage.dtype)}].ours;

@@ -15,6 +15,7 @@
 #include "engine/config/formats.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/step.h"
+#include "engine/tensor/split_backward.h"
 
 namespace trainmem {
 

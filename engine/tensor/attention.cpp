@@ -7,13 +7,14 @@
 
 namespace trainmem {
 
+const Rule flash_backward_rule{"flash attention", "",
+                               "pytorch aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp: mha_bwd"};
+
 namespace {
 
 constexpr Rule flash_rule{"flash attention",
                           "query, key, value, output and log-sum-exp: the backward of flash attention needs them",
                           "derivatives.yaml: _scaled_dot_product_flash_attention"};
-constexpr Rule flash_scratch_rule{"flash attention", "",
-                                  "pytorch aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp: mha_bwd"};
 constexpr Rule flash_copy_rule{"flash attention", "",
                                "pytorch aten/src/ATen/native/transformers/cuda/attention_backward.cu"};
 constexpr Rule efficient_rule{
@@ -40,7 +41,7 @@ Tensor contiguous_heads(const Tensor& x) {
   const Shape& s = x.shape();
   const Strides expected = contiguous_strides({s[0], s[2], s[1], s[3]});
   if (x->strides[1] == expected[2] && x->strides[2] == expected[1]) return x;
-  return allocate_heads(s, x.dtype(), {&flash_copy_rule, "contiguous copy (scratch)"});
+  return allocate_heads(s, x.dtype(), {&flash_copy_rule, "contiguous copy (scratch)", true});
 }
 
 AttentionSizes sizes_of(const Tensor& q, const Tensor& k, bool causal, std::int64_t window = 0) {
@@ -165,7 +166,7 @@ Tensor repeat_heads(Tensor argument, Size times) {
 /// attention.cpp, _safe_softmax: rows that are masked as a whole become zero, in place.
 Tensor safe_softmax(const Tensor& scores) {
   Tensor result = softmax(scores);
-  const Tensor infinite = allocate(scores.shape(), DType::boolean, {&mask_rule, "masked scores (scratch)"});
+  const Tensor infinite = allocate(scores.shape(), DType::boolean, {&mask_rule, "masked scores (scratch)", true});
   return result;
 }
 
@@ -227,7 +228,7 @@ Tensor flash_backward_scratch(const Tensor& query, const Tensor& key) {
   Size bytes = s[0] * s[1] * rows * (width + Size(1)) * Size(element_bytes(DType::float32));
   if (key.size(1) != s[1])
     bytes = bytes + Size(2) * s[0] * key.size(2) * s[1] * s[3] * Size(element_bytes(query.dtype()));
-  return allocate({bytes}, DType::uint8, {&flash_scratch_rule, "gradients and row sums (scratch)"});
+  return allocate({bytes}, DType::uint8, {&flash_backward_rule, "gradients and row sums (scratch)", true});
 }
 
 AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v,

@@ -92,8 +92,8 @@ class Node : public Pooled<Node> {
   Few<Tensor, 1> gradients;          ///< used by the engine: those that have arrived
   std::int32_t waiting = 0;          ///< used by the engine: gradients still to come
   std::uint64_t visited = 0;         ///< used by the engine: the last run that saw this node
-  bool reaches_input = false;        ///< used by SplitBackward
-  Few<Tensor, 1>* caught = nullptr;  ///< used by SplitBackward: where the gradients go, too
+  bool reaches_input = false;        ///< used by split_backward.h
+  Few<Tensor, 1>* caught = nullptr;  ///< used by split_backward.h: where the gradients go, too
 
   void release();
 };
@@ -115,29 +115,6 @@ Tensor require_gradient(Tensor tensor);
 void run_backward(const Tensor& loss, const std::function<void()>& at_end = nullptr);
 /// Runs backward from any tensor with the gradient given.
 void run_backward(const Tensor& root, Tensor gradient);
-
-/// A backward in two parts: the gradient of one leaf first, those of all other leaves later.
-/// pytorch torch/distributed/pipelining/_backward.py: stage_backward_input, stage_backward_weight.
-class SplitBackward {
- public:
-  /// Gradient of `input`. Nodes keep what they keep (retain_graph); those where a weight comes in keep their
-  /// gradients, too.
-  void run_input(const Tensor& root, Tensor gradient, const Tensor& input);
-  /// Gradients of the other leaves, in the order of the forward; everything is let go at the end.
-  void run_weights();
-
- private:
-  struct Left {
-    Ref<Node> node;
-    Few<Edge, 3> whole;    ///< the node's edges
-    Few<Edge, 3> weights;  ///< those that do not lead to the input
-    Few<Tensor, 1> gradients;
-  };
-  void release(std::size_t end);
-
-  std::vector<Left> left_;
-  std::vector<Ref<Node>> nodes_;  ///< all that still keep something, later ones first
-};
 
 /// Hands a leaf to the optimizer.
 void register_parameter(const Tensor& parameter);

@@ -9,4 +9,7 @@ namespace trainmem {
 /// query head, as one piece. query (b, a, s, d), key (b, k, s, d).
 Tensor flash_backward_scratch(const Tensor& query, const Tensor& key);
 
+/// The rule of that piece.
+extern const Rule flash_backward_rule;
+
 }  // namespace trainmem

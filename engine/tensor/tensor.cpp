@@ -89,6 +89,7 @@ void write_to_tape(Storage* storage, const Shape& shape, DType dtype, const Labe
   for (int i = 0; i < shape.rank(); ++i) record.shape[static_cast<std::size_t>(i)] = shape[i].recorded();
   record.made_by = label.rule;
   record.role = label.name;
+  record.in_kernel = label.in_kernel;
   storage->id = static_cast<std::int32_t>(run.tape.storages.size());
   run.tape.storages.push_back(record);
   run.tape.events.push_back(storage->id + 1);

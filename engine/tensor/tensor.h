@@ -26,9 +26,9 @@ class Run;
 
 /// One line of the rule book: an operation, what it keeps for backward and why, and where that stands.
 struct Rule {
-  const char* name;
-  const char* keeps;
-  const char* source;
+  const char* name;    ///< the operation, as the source calls it
+  const char* keeps;   ///< what is kept and why, for readers; empty: nothing
+  const char* source;  ///< project, file and function
 };
 
 // In WebAssembly size counts: there, counting references is a call.
@@ -64,8 +64,6 @@ class Ref {
   }
   T* object_ = nullptr;
 };
-
-inline constexpr int max_rank = 5;
 
 class Shape {
  public:
@@ -140,6 +138,7 @@ Strides contiguous_strides(const Shape& shape);
 struct Label {
   const Rule* rule = nullptr;
   const char* name = nullptr;  ///< its role ("query"); null: named after the rule
+  bool in_kernel = false;      ///< see StorageRecord
 };
 
 /// Allocates a contiguous tensor on the active run's tape.

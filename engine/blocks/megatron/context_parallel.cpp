@@ -50,8 +50,9 @@ struct Gradients {
 /// Backward of flash attention, of `q_rows` queries over `k_rows` keys.
 Gradients attention_backward(const Tensor& q, Size q_rows, const Tensor& k, const Tensor& v, Size k_rows,
                              const Rule& rule) {
-  const Tensor row_sums = make({q.size(1), q.size(2), q_rows}, DType::float32, rule, "row sums (scratch)");
-  const Tensor accumulator = make(rows_of(q, q_rows), DType::float32, rule, "fp32 gradient of query (scratch)");
+  const Tensor row_sums = allocate({q.size(1), q.size(2), q_rows}, DType::float32, {&rule, "row sums (scratch)", true});
+  const Tensor accumulator =
+      allocate(rows_of(q, q_rows), DType::float32, {&rule, "fp32 gradient of query (scratch)", true});
   Gradients result;
   result.q = make(rows_of(q, q_rows), q.dtype(), rule, "gradient of query");
   result.k = make(rows_of(k, k_rows), q.dtype(), rule, "gradient of key");
