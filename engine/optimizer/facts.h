@@ -2,8 +2,7 @@
 //
 // Facts are tables read from the optimizers' source: one line for each tensor that a statement of the step makes. A
 // line names a slot, as the statement names a Python variable: the new tensor exists before the old one goes, and what
-// a slot holds lives until it is assigned again or dropped. step_temporary_peak() walks a table over tensor sizes;
-// step.cpp walks it over tensors of a run.
+// a slot holds lives until it is assigned again or dropped. walk.h walks them over the tensors of a run.
 #pragma once
 
 #include <array>
@@ -12,7 +11,6 @@
 #include <vector>
 
 #include "engine/config.h"
-#include "engine/parameters/parameters.h"
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {
@@ -23,7 +21,7 @@ enum class Extent : std::uint8_t {
   rows,     ///< without the last dimension: row factor of Adafactor
   columns,  ///< without the last dimension but one: column factor
   gram,     ///< min(m, n) squared: Muon
-  blocks,   ///< one for 256 elements: scales of 8-bit states
+  blocks,   ///< one for state_block elements: scales of 8-bit states
   scalar,   ///< one element
 };
 
@@ -117,28 +115,10 @@ struct SteppedTensor {
   Size elements() const;
 };
 
-std::vector<SteppedTensor> stepped_tensors(const ParameterTensors& tensors, DType parameter, DType gradient,
-                                           DType state);
-
+inline constexpr std::int64_t state_block = 256;        ///< elements of an 8-bit state that share a scale: bitsandbytes
 inline constexpr std::int64_t smallest_paged = 100000;  ///< elements; bitsandbytes get_state_buffer: 1e5
 
 bool applies(Only only, const SteppedTensor& tensor);
 DType dtype_of(Format format, const SteppedTensor& tensor);
-Bytes bytes_of(Extent extent, Format format, const SteppedTensor& tensor);
-
-/// Bytes of all states on the device; paged ones are counted apart.
-struct StateBytes {
-  Bytes resident = 0;
-  Bytes paged = 0;
-};
-StateBytes state_bytes(Optimizer optimizer, OptimizerImplementation implementation,
-                       const std::vector<SteppedTensor>& tensors);
-
-/// Most bytes that the step holds at once, beside parameters, gradients and states, once the states exist.
-Bytes step_temporary_peak(Optimizer optimizer, OptimizerImplementation implementation,
-                          const std::vector<SteppedTensor>& tensors);
-
-/// The same for torch.nn.utils.clip_grad_norm_ (foreach): one norm a tensor, their stack, the total.
-Bytes clipping_temporary_peak(const std::vector<SteppedTensor>& tensors);
 
 }  // namespace trainmem

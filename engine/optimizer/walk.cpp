@@ -20,10 +20,10 @@ Shape shape_of(Extent extent, const Shape& shape) {
     case Extent::rows: return without(rank - 1);
     case Extent::columns: return without(rank - 2);
     case Extent::gram: {
-      const Size shorter = shape[-1] + shape[-2] - maximum(shape[-1], shape[-2]);
+      const Size shorter = minimum(shape[-1], shape[-2]);
       return {shorter, shorter};
     }
-    case Extent::blocks: return {ceil_divide(shape.elements(), 256)};
+    case Extent::blocks: return {ceil_divide(shape.elements(), state_block)};
     case Extent::scalar: return {};
   }
   return shape;

@@ -9,6 +9,7 @@ namespace trainmem {
 
 namespace {
 
+/// Adds a gradient to a leaf's .grad: torch/csrc/autograd/functions/accumulate_grad.h, accumulateGrad().
 void accumulate(const Tensor& leaf, Tensor gradient) {
   TensorBody* body = leaf.get();
   if (!body->grad.defined()) {
@@ -35,6 +36,7 @@ void arrive(Tensor& waiting, Tensor gradient, bool distributed) {
   waiting = sum_of_gradients(std::move(waiting), std::move(gradient));
 }
 
+/// As the forward's result was: torch/csrc/autograd/engine.cpp, validate_outputs().
 Tensor fit_to(Tensor gradient, const Node::Result& wanted) {
   if (!(gradient.shape() == wanted.shape)) gradient = reduce_to(std::move(gradient), wanted.shape);
   if (gradient.dtype() != wanted.dtype) gradient = cast_gradient(std::move(gradient), wanted.dtype);

@@ -1,61 +1,57 @@
-// States and step temporaries summed from the tables, against recorded steps and published bytes a parameter.
-#include "engine/border/json_io.h"
-#include "engine/optimizer/facts.h"
+// States and step temporaries of single tensors, against published bytes a parameter and the optimizers' source.
+#include "engine/optimizer/walk.h"
+#include "engine/tape_fold.h"
 #include "tests/catch.h"
-#include "tests/engine/recorded_optimizer_steps.h"
 
 using namespace trainmem;
 
 namespace {
 
-std::vector<SteppedTensor> tensors_of(const recorded::OptimizerStep& run) {
-  const Model model = read_config("{\"model\": \"" + std::string(run.model) + "\"}").config.model;
-  return stepped_tensors(parameters(model), run.weights, run.weights, run.weights);
-}
+constexpr Rule parameter_rule{"parameter", "a weight", "test"};
+constexpr auto foreach = OptimizerImplementation::foreach;
+constexpr auto fused = OptimizerImplementation::fused;
 
-/// Weights, gradients and buffers.
-Bytes others(const recorded::OptimizerStep& run, const std::vector<SteppedTensor>& tensors) {
-  Bytes sum = run.buffers;
-  for (const SteppedTensor& tensor : tensors) sum += 2 * tensor.elements() * element_bytes(run.weights);
-  return sum;
-}
+struct Measured {
+  Bytes states = 0;       ///< on the device, after a step
+  Bytes temporaries = 0;  ///< most that a step holds beside parameters, gradients and states
+};
 
-SteppedTensor tensor(std::int64_t rows, std::int64_t columns, DType dtype) {
-  return {{rows, columns, 0}, 2, dtype, dtype, dtype};
+/// Two steps over parameters of these shapes; inside backward one parameter after another.
+Measured step(const std::vector<Shape>& shapes, DType dtype, Optimizer optimizer, OptimizerImplementation how) {
+  Recording recording;
+  {
+    Run run(recording);
+    const ActivateRun active(run);
+    run.begin_phase(0, Phase::initialise, "init");
+    for (const Shape& shape : shapes) {
+      const Tensor parameter = allocate(shape, dtype, {&parameter_rule});
+      parameter->grad = allocate(shape, dtype, {&parameter_rule});
+      register_parameter(parameter);
+    }
+    OptimizerWalk walk({optimizer, Members::all}, how);
+    for (int i = 1; i <= 2; ++i) {
+      run.begin_phase(i, Phase::optimizer_step, "optimizer");
+      if (how == OptimizerImplementation::in_backward) {
+        for (const Tensor& parameter : run.parameters) walk.step_alone(parameter);
+      } else {
+        walk.step();
+      }
+    }
+    run.closed = true;
+  }
+  const FoldedPhase phase = fold(recording).back();
+  return {phase.end.components[static_cast<std::size_t>(Component::optimizer_states)],
+          phase.peak.total - phase.end.total};
 }
-
-SteppedTensor vector(std::int64_t size, DType dtype) { return {{size, 0, 0}, 1, dtype, dtype, dtype}; }
 
 }  // namespace
 
-TEST_CASE("optimizer facts: states and temporaries of recorded steps, to the byte") {
-  for (const recorded::OptimizerStep& run : recorded::optimizer_steps) {
-    CAPTURE(run.model, static_cast<int>(run.optimizer), static_cast<int>(run.implementation), name(run.weights));
-    const auto tensors = tensors_of(run);
-    const StateBytes states = state_bytes(run.optimizer, run.implementation, tensors);
-    CHECK(states.paged == 0);
-    CHECK(others(run, tensors) + states.resident == run.end);
-    CHECK(run.end + step_temporary_peak(run.optimizer, run.implementation, tensors) == run.peak);
-  }
-}
-
-TEST_CASE("optimizer facts: clipping holds a norm for each tensor, their stack and the total") {
-  for (const recorded::OptimizerStep& run : recorded::clipped_steps) {
-    CAPTURE(run.model, name(run.weights));
-    const auto tensors = tensors_of(run);
-    const StateBytes states = state_bytes(run.optimizer, run.implementation, tensors);
-    CHECK(others(run, tensors) + states.resident == run.end);
-    CHECK(run.end + clipping_temporary_peak(tensors) == run.peak);
-  }
-}
-
 TEST_CASE("optimizer facts: bytes a parameter of the published tables") {
-  // Rajbhandari et al. 2020 (ZeRO), section 3.1: Adam keeps two fp32 numbers, 8 bytes a parameter.
-  const std::vector<SteppedTensor> large = {tensor(4096, 4096, DType::float32)};
-  const Bytes n = large.front().elements();
-  const auto states = [&](Optimizer optimizer) {
-    return state_bytes(optimizer, OptimizerImplementation::foreach, large).resident;
+  constexpr Bytes n = 4096 * 4096;
+  const auto states = [](Optimizer optimizer) {
+    return step({{4096, 4096}}, DType::float32, optimizer, foreach).states;
   };
+  // Rajbhandari et al. 2020 (ZeRO), section 3.1: Adam keeps two fp32 numbers, 8 bytes a parameter.
   CHECK(states(Optimizer::adamw) == 8 * n);
   CHECK(states(Optimizer::sgd) == 0);
   CHECK(states(Optimizer::sgd_momentum) == 4 * n);
@@ -70,28 +66,28 @@ TEST_CASE("optimizer facts: bytes a parameter of the published tables") {
 
 TEST_CASE("optimizer facts: bitsandbytes keeps tensors of fewer than 4,096 elements in fp32") {
   const auto states = [](std::int64_t size) {
-    return state_bytes(Optimizer::adamw_8bit, OptimizerImplementation::fused, {vector(size, DType::bfloat16)}).resident;
+    return step({{size}}, DType::bfloat16, Optimizer::adamw_8bit, fused).states;
   };
   CHECK(states(4095) == 8 * 4095 + 2048);
   CHECK(states(4096) == 2 * 4096 + 2 * 4 * 16 + 2048);
 }
 
 TEST_CASE("optimizer facts: paged states of at least 100,000 elements are outside PyTorch's counters") {
-  const StateBytes states = state_bytes(Optimizer::adamw_paged, OptimizerImplementation::fused,
-                                        {vector(99'999, DType::bfloat16), vector(100'000, DType::bfloat16)});
-  CHECK(states.resident == 8 * 99'999);
-  CHECK(states.paged == 8 * 100'000);
+  CHECK(step({{99'999}, {100'000}}, DType::bfloat16, Optimizer::adamw_paged, fused).states == 8 * 99'999);
 }
 
 TEST_CASE("optimizer facts: stepping inside backward holds the temporaries of one tensor") {
-  const std::vector<SteppedTensor> tensors = {tensor(10, 10, DType::float32), tensor(20, 20, DType::float32)};
-  CHECK(step_temporary_peak(Optimizer::adamw, OptimizerImplementation::foreach, tensors) == 4 * (100 + 400));
-  CHECK(step_temporary_peak(Optimizer::adamw, OptimizerImplementation::in_backward, tensors) == 4 * 400);
-  CHECK(step_temporary_peak(Optimizer::adamw, OptimizerImplementation::fused, tensors) == 0);
+  const std::vector<Shape> shapes = {{10, 10}, {20, 20}};
+  const auto temporaries = [&](OptimizerImplementation how) {
+    return step(shapes, DType::float32, Optimizer::adamw, how).temporaries;
+  };
+  CHECK(temporaries(foreach) == 4 * (100 + 400));
+  CHECK(temporaries(OptimizerImplementation::in_backward) == 4 * 400);
+  CHECK(temporaries(fused) == 0);
 }
 
 TEST_CASE("optimizer facts: a loop's denominator lives until the next one is made") {
   // adam.py, _single_tensor_adam: denom = (exp_avg_sq.sqrt() / bias_correction2_sqrt).add_(eps)
-  const std::vector<SteppedTensor> tensors = {tensor(10, 10, DType::float32), tensor(10, 10, DType::float32)};
-  CHECK(step_temporary_peak(Optimizer::adamw, OptimizerImplementation::for_loop, tensors) == 4 * 300);
+  const std::vector<Shape> shapes = {{10, 10}, {10, 10}};
+  CHECK(step(shapes, DType::float32, Optimizer::adamw, OptimizerImplementation::for_loop).temporaries == 4 * 300);
 }

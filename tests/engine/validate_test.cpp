@@ -104,6 +104,29 @@ TEST_CASE("validation: sizes that do not divide, with divisors that do") {
   CHECK(validate(config)[0].hint == "32 divides by 4 and by 8.");
 }
 
+TEST_CASE("validation: no size of any part leads to bytes that overflow") {
+  const auto too_large = [](void (*change)(Config&)) {
+    return issues_after(change).find("too_large ; ") != std::string::npos;
+  };
+  CHECK(too_large([](Config& c) {  // 2^23 x 2^12 x 2^16 x 32 elements of experts
+    c.model.experts.num_experts = 65536;
+    c.model.experts.num_experts_per_tok = 1;
+    c.model.experts.moe_intermediate_size = 8388608;
+  }));
+  CHECK(too_large([](Config& c) {
+    c.model.latent_attention.kv_lora_rank = 1048576;
+    c.model.latent_attention.v_head_dim = 65536;
+    c.model.num_attention_heads = 65536;
+  }));
+  CHECK(too_large([](Config& c) {
+    c.recipe.micro_batch_size = 65536;
+    c.recipe.sequence_length = 16777216;
+    c.recipe.pipeline_parallel = 2;
+    c.recipe.gradient_accumulation_steps = 65536;
+  }));
+  CHECK(!too_large([](Config& c) { c.recipe.sequence_length = 1048576; }));
+}
+
 TEST_CASE("validation: contradictions") {
   CHECK(issues_after([](Config& c) { c.recipe.sequence_parallel = true; }) ==
         "contradiction /recipe/sequence_parallel; ");

@@ -4,27 +4,15 @@
 
 #include <cstddef>
 
+#include "tests/microbench/cuda_types.h"
+
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
 
-enum cudaError { cudaSuccess = 0 };
-using cudaError_t = cudaError;
 using cudaEvent_t = struct CUevent_st*;
 using cudaStream_t = struct CUstream_st*;
-enum cudaMemcpyKind { cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
-enum cudaDeviceAttr {
-  cudaDevAttrClockRate = 13,
-  cudaDevAttrMultiProcessorCount = 16,
-  cudaDevAttrEccEnabled = 32,
-  cudaDevAttrMemoryClockRate = 36,
-  cudaDevAttrGlobalMemoryBusWidth = 37,
-  cudaDevAttrL2CacheSize = 38
-};
-struct cudaDeviceProp {
-  char name[256];
-};
 struct dim3 {
   unsigned int x, y, z;
   __host__ __device__ constexpr dim3(unsigned int first = 1, unsigned int second = 1, unsigned int third = 1)
@@ -32,9 +20,6 @@ struct dim3 {
 };
 struct uint3 {
   unsigned int x, y, z;
-};
-struct alignas(16) uint4 {
-  unsigned int x, y, z, w;
 };
 
 const char* cudaGetErrorString(cudaError_t error);

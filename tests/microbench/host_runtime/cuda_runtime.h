@@ -12,33 +12,18 @@
 #include <map>
 #include <utility>
 
+#include "tests/microbench/cuda_types.h"
+
 #define __device__
 #define __global__
 #define __host__
 #define __shared__ static
 
-enum cudaError { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInvalidDevice = 101 };
-using cudaError_t = cudaError;
-enum cudaMemcpyKind { cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
-enum cudaDeviceAttr {
-  cudaDevAttrClockRate = 13,
-  cudaDevAttrMultiProcessorCount = 16,
-  cudaDevAttrEccEnabled = 32,
-  cudaDevAttrMemoryClockRate = 36,
-  cudaDevAttrGlobalMemoryBusWidth = 37,
-  cudaDevAttrL2CacheSize = 38
-};
-struct cudaDeviceProp {
-  char name[256];
-};
 struct dim3 {
   unsigned int x = 1, y = 1, z = 1;
 };
 struct uint3 {
   unsigned int x = 0, y = 0, z = 0;
-};
-struct alignas(16) uint4 {
-  unsigned int x, y, z, w;
 };
 using cudaStream_t = void*;
 using cudaEvent_t = std::chrono::steady_clock::time_point*;
