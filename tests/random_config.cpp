@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <span>
 
-#include "engine/validation/validate.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
+#include "engine/validation/validate.h"
 
 namespace trainmem {
 namespace {

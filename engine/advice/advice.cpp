@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "engine/validation/validate.h"
 #include "engine/estimate.h"
 #include "engine/peak.h"
 #include "engine/runtime.h"
+#include "engine/validation/validate.h"
 #include "engine/verdict.h"
 
 namespace trainmem {

@@ -6,8 +6,8 @@
 
 #include "engine/border/answer.h"
 #include "engine/border/link.h"
-#include "engine/validation/validate.h"
 #include "engine/estimate.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

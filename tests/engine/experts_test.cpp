@@ -2,7 +2,6 @@
 // Recorded steps: tests/traces/experts.json; published runs: tests/measured/megatron_b200_experts_test.cpp.
 #include <algorithm>
 
-#include "engine/validation/validate.h"
 #include "engine/config/values.h"
 #include "engine/estimate.h"
 #include "engine/parallel/megatron.h"
@@ -12,6 +11,7 @@
 #include "engine/presets/presets.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -1,11 +1,11 @@
 // FSDP2 where its shards are one, or more than there are experts.
-#include "engine/validation/validate.h"
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 

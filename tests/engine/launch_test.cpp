@@ -6,11 +6,11 @@
 #include "engine/border/border.h"
 #include "engine/border/link.h"
 #include "engine/config/text.h"
-#include "engine/validation/validate.h"
 #include "engine/launch/export.h"
 #include "engine/launch/import.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

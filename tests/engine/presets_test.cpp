@@ -4,9 +4,9 @@
 #include <string>
 
 #include "engine/border/json_io.h"
-#include "engine/validation/validate.h"
 #include "engine/text/json_tree.h"
 #include "engine/text/nearest_words.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/validation/validate.h"
 #include "engine/step.h"
 #include "engine/tensor/tensor.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "engine/border/json_io.h"
-#include "engine/validation/validate.h"
 #include "engine/modelled/modelled.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

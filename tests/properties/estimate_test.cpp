@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "engine/border/link.h"
-#include "engine/validation/validate.h"
 #include "engine/peak.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 
@@ -21,13 +21,13 @@ Bytes sum(const ComponentBytes& components) {
   return total;
 }
 
-/// The hidden states of one micro-batch in fp32.
 /// Query, key, value and output of a layer's attention, in fp32.
 Bytes attention_tensors(const Config& config) {
   const Bytes tokens = config.recipe.micro_batch_size * config.recipe.sequence_length;
   return 8 * tokens * (config.model.num_attention_heads + config.model.num_key_value_heads) * config.model.head_dim;
 }
 
+/// The hidden states of one micro-batch in fp32.
 Bytes hidden_states(const Config& config) {
   return 4 * config.recipe.micro_batch_size * config.recipe.sequence_length * config.model.hidden_size;
 }

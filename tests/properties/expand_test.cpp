@@ -2,10 +2,10 @@
 #include <cstdlib>
 
 #include "engine/border/link.h"
-#include "engine/validation/validate.h"
 #include "engine/parallel/zero.h"
 #include "engine/step.h"
 #include "engine/tape_expand.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

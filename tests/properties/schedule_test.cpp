@@ -3,8 +3,8 @@
 
 #include "engine/border/json_io.h"
 #include "engine/border/link.h"
-#include "engine/validation/validate.h"
 #include "engine/peak_pricer.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 
