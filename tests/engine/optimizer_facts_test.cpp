@@ -1,6 +1,7 @@
 // States and step temporaries of single tensors, against published bytes a parameter and the optimizers' source.
 #include "engine/optimizer/walk.h"
 #include "engine/tape_fold.h"
+#include "engine/tensor/autograd.h"
 #include "tests/catch.h"
 
 using namespace trainmem;
