@@ -3,11 +3,11 @@
 #include <numeric>
 #include <string>
 
-#include "engine/validation/rules.h"
 #include "engine/config/values.h"
 #include "engine/modelled/modelled.h"
 #include "engine/text/issue_text.h"
 #include "engine/text/list.h"
+#include "engine/validation/rules.h"
 
 namespace trainmem {
 namespace {
@@ -179,9 +179,8 @@ class StepRules : Rules {
     }
     must_be_words("/recipe/lora/targets", recipe_.lora.targets, projections, "a projection");
     bool any = false;
-    for_each_item(recipe_.lora.targets, [&](std::string_view item) {
-      any = any || item != "gate" || model_.gated_mlp;
-    });
+    for_each_item(recipe_.lora.targets,
+                  [&](std::string_view item) { any = any || item != "gate" || model_.gated_mlp; });
     if (recipe_.lora.rank > 0 && !any) {
       contradiction("/recipe/lora/targets", "The model's MLP has no gate, so nothing would be trained.",
                     "Name some of q, k, v, o, up, down.");

@@ -8,8 +8,8 @@
 #include "engine/border/json_io.h"
 #include "engine/border/link.h"
 #include "engine/config/text.h"
-#include "engine/validation/validate.h"
 #include "engine/presets/presets.h"
+#include "engine/validation/validate.h"
 #include "tests/catch.h"
 
 using namespace trainmem;
