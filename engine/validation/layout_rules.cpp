@@ -79,7 +79,7 @@ class LayoutRules : Rules {
            "Give at most " + text(most_gpipe) + ", or set pipeline_schedule to 1f1b.",
            {"/recipe/gradient_accumulation_steps", text(most_gpipe)}});
     }
-    if (model_.num_hidden_layers > 0) check_layers_of_stages(interleaved ? recipe_.virtual_pipeline_stages.value() : 1);
+    if (model_.num_hidden_layers > 0) check_layers_of_stages(interleaved ? recipe_.virtual_pipeline_stages : 1);
   }
 
   void check_one_stage() {
