@@ -49,10 +49,9 @@ constexpr Missing<Config> of_blocks[] = {
     {"/recipe/compile_blocks", "torch.compile of adapters with dropout, or in another format than the weights', is",
      "Set lora.dropout to 0 and lora.adapter_dtype to the weights' format, or this to false.",
      [](const Config& c) { return !adapters_compile(c.recipe); }, "0"},
-    {"/recipe/compile_blocks", "torch.compile of blocks with tensor parallelism, ZeRO-3 or a zero-bubble schedule is",
-     eager,
+    {"/recipe/compile_blocks", "torch.compile of blocks with ZeRO-3 or a zero-bubble schedule is", eager,
      [](const Config& c) {
-       return c.recipe.tensor_parallel > 1 || c.recipe.data_parallel == DataParallel::zero3 ||
+       return c.recipe.data_parallel == DataParallel::zero3 ||
               (c.recipe.pipeline_parallel > 1 && c.recipe.pipeline_schedule == PipelineSchedule::zero_bubble);
      },
      "0"},

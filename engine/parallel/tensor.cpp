@@ -36,15 +36,22 @@ Tensor all_gather(const Tensor& x, int dimension) {
   return allocate(shape, x.dtype(), {&order_rule});
 }
 
-/// The sum of all GPUs' `x`, of which this one gets its part of the sequence.
-Tensor reduce_scatter(const Tensor& x) {
-  const Tensor ordered = allocate(x.shape(), x.dtype(), {&order_rule});
-  Shape shape = x.shape();
+/// The sum of all GPUs' tensors, each put in order for the collective: this GPU's part of the sequence.
+/// `let_go` is called when this one's is in order.
+template <class LetGo>
+Tensor reduce_scatter(Shape shape, DType dtype, LetGo let_go) {
+  const Tensor ordered = allocate(shape, dtype, {&order_rule});
+  let_go();
   shape[1] = shape[1] / parts();
-  return selected_collective([&] { return allocate(shape, ordered.dtype(), {&scatter_rule}); });
+  return selected_collective([&] { return allocate(shape, dtype, {&scatter_rule}); });
 }
 
-Tensor all_reduce(const Tensor& x) { return allocate(x.shape(), x.dtype(), {&all_reduce_rule}); }
+/// Compiled, it is done in place (torch/_inductor/comm_lowering.py: _all_reduce).
+Tensor all_reduce(const Tensor& x, bool compiled) {
+  return compiled ? alias(x, x.shape(), x->strides) : allocate(x.shape(), x.dtype(), {&all_reduce_rule});
+}
+
+bool is_compiled() { return active_run().compiled_region != 0; }
 
 }  // namespace
 
@@ -78,7 +85,15 @@ Tensor gather_sequence(Tensor argument) {
   const Set<bool> distributed(active_run().distributed, true);
   const Ref<Node> node = begin_node(redistribute_rule, {&x});
   Tensor result = all_gather(x, 1);
-  if (node) node->backward = [](Backward& b) { b.give(0, reduce_scatter(b.take_gradient())); };
+  if (node) {
+    // Compiled, the layers' gradients are added up by the kernel that puts the sum in order for the collective.
+    node->reads_all = is_compiled();
+    node->backward = [](Backward& b) {
+      const Shape shape = b.gradient().shape();
+      const DType dtype = b.gradient().dtype();
+      b.give(0, reduce_scatter(shape, dtype, [&b] { b.let_go(); }));
+    };
+  }
   finish_node(node, result);
   return result;
 }
@@ -90,16 +105,20 @@ Tensor column_input(Tensor argument) {
   const Ref<Node> node = begin_node(from_local_rule, {&x});
   if (!node) return x;
   Tensor result = alias(x, x.shape(), x->strides);
-  node->backward = [](Backward& b) { b.give(0, all_reduce(b.take_gradient())); };
+  node->backward = [compiled = is_compiled()](Backward& b) { b.give(0, all_reduce(b.take_gradient(), compiled)); };
   finish_node(node, result);
   return result;
 }
 
 Tensor reduce_rows(Tensor argument) {
-  const Tensor x = std::move(argument);
+  Tensor x = std::move(argument);
   const bool sequence = active_run().tensor_parallel.sequence;
   const Ref<Node> node = begin_node(redistribute_rule, {&x});
-  Tensor result = sequence ? reduce_scatter(x) : all_reduce(x);
+  const bool compiled = is_compiled();
+  const auto let_go = [&] {
+    if (compiled) x.reset();
+  };
+  Tensor result = sequence ? reduce_scatter(x.shape(), x.dtype(), let_go) : all_reduce(x, compiled);
   if (node)
     node->backward = [sequence](Backward& b) {
       Tensor gradient = b.take_gradient();

@@ -37,7 +37,7 @@ Ref<Node> new_node(const Rule& rule) {
   node->layer = run.layer;
   node->region = run.compiled_region;
   node->component = run.component;
-  node->distributed = run.distributed;
+  node->distributed = run.distributed && run.compiled_region == 0;
   return Ref<Node>(node);
 }
 

@@ -56,6 +56,8 @@ class Backward {
   const Tensor& gradient(int n = 0) const { return gradients_[static_cast<std::size_t>(n)]; }
   /// Lets the operation take the gradient for itself (to change it in place or pass it on).
   Tensor take_gradient(int n = 0) { return std::move(gradients_[static_cast<std::size_t>(n)]); }
+  /// Lets go of all gradients that arrived.
+  void let_go() { gradients_.clear(); }
   /// Whether the n-th argument wants a gradient.
   bool wants(int n) const;
   /// The n-th kept tensor; recomputes it if it was dropped.
@@ -89,6 +91,7 @@ class Node : public Pooled<Node> {
   std::int32_t region = 0;  ///< compiled graph that it is part of; 0: none
   Component component = Component::activations;
   bool distributed = false;          ///< gradients that meet here are DTensors: their sum is a new tensor
+  bool reads_all = false;            ///< gradients that meet here stay apart: one compiled kernel reads them all
   Few<Tensor, 1> gradients;          ///< used by the engine: those that have arrived
   std::int32_t waiting = 0;          ///< used by the engine: gradients still to come
   std::uint64_t visited = 0;         ///< used by the engine: the last run that saw this node

@@ -113,7 +113,7 @@ void BackwardEngine::evaluate(Node& node) {
   Run& active = active_run();
   Few<Tensor, 1> gradients = std::move(node.gradients);
   node.gradients.clear();
-  for (std::size_t i = 0; i < gradients.size(); ++i)
+  for (std::size_t i = 0; i < node.results.size(); ++i)
     if (gradients[i].defined()) gradients[i] = fit_to(std::move(gradients[i]), node.results[i]);
   if (node.caught != nullptr) *node.caught = gradients;
   if (node.leaf.defined()) {
@@ -145,7 +145,9 @@ void BackwardEngine::evaluate(Node& node) {
 void BackwardEngine::deliver(const Edge& edge, Tensor gradient, std::int32_t region) {
   Node& next = *edge.node;
   next.gradients.resize(next.results.size());
-  if (gradient.defined())
+  if (next.reads_all && next.gradients[0].defined())
+    next.gradients.push_back(std::move(gradient));
+  else if (gradient.defined())
     arrive(next.gradients[static_cast<std::size_t>(edge.input)], std::move(gradient), next.distributed);
   if (--next.waiting > 0) return;
   if (region == 0 || !next.leaf.defined()) return push(edge.node);

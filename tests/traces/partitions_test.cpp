@@ -1,4 +1,5 @@
-// What a compiled block keeps under autocast and with dropout, held against recorded partitions: traces/partitions/.
+// What a compiled block keeps under autocast, with dropout and beside tensor parallelism, held against recorded
+// partitions: traces/partitions/.
 //
 // Recorded with torch 2.6: the joint graph of AOTAutograd on tensors without data, inductor's decompositions and joint
 // passes, min_cut_rematerialization_partition; transformers 5.3.
@@ -7,9 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "engine/parallel/tensor.h"
 #include "engine/parameters/parameters.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"
+#include "engine/tensor/autograd.h"
+#include "engine/tensor/ops.h"
+#include "engine/tensor/run.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 #include "tests/source_folder.h"
@@ -39,6 +44,13 @@ Bytes kept_by_a_layer(Config config) {
   }
   const Bytes weight_bytes = config.recipe.precision == Precision::bf16 ? 2 : 4;
   return at_end[1] - at_end[0] - weight_bytes * (parameters[1] - parameters[0]);
+}
+
+Bytes highest(const Config& config, bool folded) {
+  Bytes peak = 0;
+  for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded})))
+    peak = std::max(peak, phase.peak.total);
+  return peak;
 }
 
 Model gpt2() {
@@ -89,6 +101,72 @@ TEST_CASE("compiled blocks: under autocast and with dropout GPT-2, Llama, Qwen a
   }
 }
 
+TEST_CASE("compiled blocks: beside tensor parallelism torchtitan's Llama keeps what was recorded") {
+  const nlohmann::json recorded = recorded_partitions("tensor_parallel.json");
+  CHECK(recorded["cases"].size() == 4);
+  const nlohmann::json& dims = recorded["dims"];
+  for (const auto& one : recorded["cases"]) {
+    Config config;
+    Model& model = config.model;
+    model.hidden_size = dims["h"].get<std::int64_t>();
+    model.intermediate_size = dims["i"].get<std::int64_t>();
+    model.num_attention_heads = dims["a"].get<std::int64_t>();
+    model.num_key_value_heads = dims["k"].get<std::int64_t>();
+    model.head_dim = dims["d"].get<std::int64_t>();
+    model.vocab_size = 1000;
+    Recipe& recipe = config.recipe;
+    recipe.framework = Framework::torchtitan;
+    recipe.precision = Precision::bf16;
+    recipe.micro_batch_size = one["batch"].get<std::int64_t>();
+    recipe.sequence_length = dims["s"].get<std::int64_t>();
+    recipe.tensor_parallel = one["tensor_parallel"].get<std::int64_t>();
+    recipe.sequence_parallel = one["sequence_parallel"].get<bool>();
+    recipe.compile_blocks = true;
+    CAPTURE(recipe.micro_batch_size, recipe.sequence_parallel);
+    Bytes at_end[2] = {};
+    for (const int more : {0, 1}) {
+      model.num_hidden_layers = 4 + more;
+      for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2})))
+        if (phase.step == 2 && phase.phase == Phase::forward)
+          at_end[more] = phase.end.components[static_cast<std::size_t>(Component::activations)];
+    }
+    CHECK(at_end[1] - at_end[0] - 24 == one["bytes_per_layer"].get<Bytes>());
+  }
+}
+
+// In the recorded backward one kernel adds up the gradients of query, key and value and puts the sum in order for the
+// reduce-scatter: inductor inlines the additions into it, so that all three products and its result are there at once.
+TEST_CASE("compiled blocks: gradients of column-wise layers meet in the kernel that orders them for the collective") {
+  constexpr Bytes sequence = 256;
+  constexpr Bytes hidden = 1024;
+  constexpr Bytes narrow = 16;
+  Recording tape;
+  {
+    Run run(tape);
+    const ActivateRun active(run);
+    run.tensor_parallel = {2, true, false};
+    run.compiled_region = 1;
+    run.begin_phase(0, Phase::forward, "forward");
+    const Tensor x = make_parameter({2, sequence / 2, hidden}, DType::bfloat16, "x");
+    const Tensor weight = make_parameter({narrow, hidden}, DType::bfloat16, "weight");
+    Tensor out;
+    {
+      const Tensor gathered = gather_sequence(x);
+      const Tensor first = linear(gathered, weight);
+      const Tensor second = linear(gathered, weight);
+      const Tensor third = linear(gathered, weight);
+      out = first + second + third;
+    }
+    run.begin_phase(0, Phase::backward, "backward");
+    run_backward(out, allocate({2, sequence, narrow}, DType::bfloat16, {}));
+    run.closed = true;
+  }
+  const Bytes whole = 2 * sequence * hidden * 2;
+  const Bytes backward = fold(tape)[1].peak.total - whole / 2;  // beside the leaf
+  CHECK(backward >= 4 * whole);
+  CHECK(backward < 4 * whole + whole / 2);
+}
+
 // Each block casts its weights for itself: of a whole pass without gradients nothing is left in a cache.
 TEST_CASE("compiled blocks: recomputed under autocast, a block keeps its input alone") {
   Config config;
@@ -101,6 +179,25 @@ TEST_CASE("compiled blocks: recomputed under autocast, a block keeps its input a
   CHECK(kept_by_a_layer(config) == Bytes{4} * 1024 * 1024);
 }
 
+TEST_CASE("compiled blocks: the folded tape beside tensor parallelism has the peaks of the recorded one") {
+  Config config;
+  config.model = small_llama(6);
+  Recipe& recipe = config.recipe;
+  recipe.framework = Framework::torchtitan;
+  recipe.sequence_length = 1024;
+  recipe.micro_batch_size = GENERATE(1, 2);
+  recipe.compile_blocks = true;
+  recipe.tensor_parallel = 4;
+  recipe.sequence_parallel = true;
+  recipe.loss = Loss::vocabulary_parallel;
+  recipe.data_parallel = DataParallel::fsdp;
+  recipe.data_parallel_size = 4;
+  recipe.context_parallel = GENERATE(1, 2);
+  recipe.recomputation = GENERATE(Recomputation::none, Recomputation::full, Recomputation::selective_operations);
+  recipe.precision = recipe.recomputation == Recomputation::full ? Precision::fp8 : Precision::fsdp_bf16;
+  CHECK(highest(config, false) == highest(config, true));
+}
+
 TEST_CASE("compiled blocks: the folded tape of autocast has the peaks of the recorded one") {
   Config config;
   config.model = gpt2();
@@ -111,11 +208,5 @@ TEST_CASE("compiled blocks: the folded tape of autocast has the peaks of the rec
   config.recipe.recomputation = GENERATE(Recomputation::none, Recomputation::full);
   config.recipe.data_parallel = DataParallel::ddp;
   config.recipe.data_parallel_size = GENERATE(1, 4);
-  const auto peak = [&](bool folded) {
-    Bytes highest = 0;
-    for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded})))
-      highest = std::max(highest, phase.peak.total);
-    return highest;
-  };
-  CHECK(peak(false) == peak(true));
+  CHECK(highest(config, false) == highest(config, true));
 }

@@ -142,8 +142,12 @@ class TransformerBlock : public transformers::Block {
   }
 
   /// Linear layers of the blocks multiply in fp8, the head does not (torchtitan components/quantization/float8.py).
+  /// Beside tensor parallelism they scale by row, and what is gathered has 16 bits (parallelize.py: apply_tp).
   Tensor product(const Linear& layer, Tensor x) const {
-    return float8_ ? float8_linear(std::move(x), layer.weight, layer.role) : layer(std::move(x));
+    if (!float8_) return layer(std::move(x));
+    if (layer.split == WeightSplit::columns) x = column_input(std::move(x));
+    Tensor result = float8_linear(std::move(x), layer.weight, layer.role);
+    return layer.split == WeightSplit::rows ? reduce_rows(std::move(result)) : result;
   }
 
   const Model& model_;
