@@ -81,12 +81,10 @@ constexpr Missing<Config> all_missing[] = {
      "1"},
     {"/recipe/context_parallel", "Context parallelism with latent attention is", "Set it to 1.",
      [](const Config& c) { return c.recipe.context_parallel > 1 && c.model.latent_attention.kv_lora_rank > 0; }, "1"},
-    {"/recipe/context_parallel", "Context parallelism of torchtitan without FSDP2, or with tensor parallelism, is",
-     "Choose fsdp, version 2, and tensor_parallel 1.",
+    {"/recipe/context_parallel", "Context parallelism of torchtitan without FSDP2 is", "Choose fsdp, version 2.",
      [](const Config& c) {
        return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
-              (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2 ||
-               c.recipe.tensor_parallel > 1);
+              (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2);
      },
      "1"},
     {"/recipe/context_parallel", "Context parallelism of torchtitan in fp32, or with another kernel than flash's, is",

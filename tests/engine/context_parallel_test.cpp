@@ -109,6 +109,35 @@ TEST_CASE("context parallel: the folded tape has the peaks of the recorded one")
   CHECK(peak(config, 0, true) == peak(config, 0, false));
 }
 
+// torchtitan parallelize.py: attention has this GPU's heads, whatever it exchanges of their keys and values; what the
+// layers gather is this GPU's part of the sequence.
+TEST_CASE("context parallel: beside tensor parallelism over t GPUs it adds to a layer a t-th of what it adds alone") {
+  const auto kept_by_layers = [](const Config& config) {
+    Bytes kept = 0;
+    for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = true})))
+      if (phase.phase == Phase::forward) kept = phase.end.components[static_cast<std::size_t>(Component::activations)];
+    return kept;
+  };
+  const auto of_a_layer = [&](Config config) {
+    const Bytes kept = kept_by_layers(config);
+    config.model.num_hidden_layers += 1;
+    return kept_by_layers(config) - kept;
+  };
+  const std::int64_t gpus = GENERATE(2, 4);
+  constexpr Bytes random_state = 24;  // kept by flash attention, not by the ring's calls of it
+  const auto added = [&](const Config& alone) {
+    return of_a_layer(shared(alone, gpus, ContextParallelMethod::ring)) - of_a_layer(alone) + random_state;
+  };
+  Config alone = llama(Framework::torchtitan);
+  const Bytes whole = added(alone);
+  alone.recipe.tensor_parallel = 4;
+  alone.recipe.sequence_parallel = GENERATE(true, false);
+  alone.recipe.loss = Loss::vocabulary_parallel;
+  CHECK(added(alone) * 4 == whole);
+  const Config pair = shared(alone, gpus, ContextParallelMethod::all_gather);
+  CHECK(peak(pair, 0, true) == peak(pair, 0, false));
+}
+
 // pytorch _attention.py: keys and values of all GPUs are gathered, 2 x 2 bytes for each of 16 repeated heads.
 TEST_CASE("context parallel: torchtitan's shards are those of data x context GPUs, and its layers keep their part") {
   Config alone = llama(Framework::torchtitan);
