@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 import { prerenderAccuracy } from './pages/accuracy.js';
 import { fill } from './pages/fill.js';
+import { frame } from './pages/frame.js';
 import { offline } from './pages/offline.js';
 import { prerender } from './pages/prerender.js';
 import { presetPagesPlugin } from './pages/preset_pages.js';
@@ -52,6 +53,7 @@ export default defineConfig({
   plugins: [
     squeeze,
     noGlobals,
+    frame(),
     fill(engine),
     prerender(engine),
     prerenderAccuracy(),

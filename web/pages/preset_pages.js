@@ -11,6 +11,7 @@ import { componentLabels, componentMeanings, deviceSegments } from '../source/co
 import { gigabytes, percent } from '../source/format.ts';
 import { picture } from '../source/share/picture.ts';
 import { plain } from './fill.js';
+import { head, top } from './frame.js';
 
 const small = [
   { gpu: 'h100-sxm' },
@@ -140,27 +141,13 @@ function page({ id, name, all, png, address, styles }) {
   return `<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types lit-html">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${plain(title)} – trainmem</title>
-<meta name="description" content="${plain(text)}">
-<meta property="og:title" content="${plain(title)}: ${needs}">
-<meta property="og:description" content="${plain(text)}">
-<meta property="og:type" content="article">
+${head({ title: plain(`${title} – trainmem`), description: plain(text), preview: plain(`${title}: ${needs}`), root: '../../', styles })}
 ${here ? `<meta property="og:url" content="${here}">\n<link rel="canonical" href="${here}">` : ''}
 ${image}
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="../../${styles}">
 <script type="module" src="../../trainmem-calculator.js"></script>
 </head>
 <body>
-<a class="skip" href="#text">Skip to the text</a>
-<header class="top">
-<p class="brand"><a href="../../">trainmem</a></p>
-<nav aria-label="Site"><a href="../../">Calculator</a> <a href="../../method.html">Method</a> <a href="../../accuracy.html">Accuracy</a> <a href="../../embedding.html">Embedding</a> <a href="../../link.html">Links</a></nav>
-</header>
+${top({ root: '../../' })}
 <main id="text" class="text model" tabindex="-1">
 <h1>${plain(title)}</h1>
 <p class="standfirst">${plain(text)}</p>
