@@ -3,7 +3,7 @@
 //
 //   node site/server.mjs --folder build/site [--port 8080] [--host 127.0.0.1]
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join, normalize, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream';
@@ -27,17 +27,17 @@ const mediaTypes = {
 
 // Embedding pages live on other origins: assets are readable from anywhere, and framing is allowed on purpose.
 // There are no cookies, no storage and no action that a click could be stolen for.
-const headers = {
+const headersOf = ({ scripts, styles }) => ({
   'Access-Control-Allow-Origin': '*',
   'Content-Security-Policy':
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; " +
+    `default-src 'none'; script-src 'self'${scripts} 'wasm-unsafe-eval'; style-src 'self'${styles}; img-src 'self' data:; ` +
     "connect-src 'self'; manifest-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; " +
     "form-action 'none'; require-trusted-types-for 'script'; trusted-types lit-html trainmem trainmem-explore",
   'Cross-Origin-Resource-Policy': 'cross-origin',
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
-};
+});
 
 // What static hosts compress on the way.
 const compressible = new Set(['.css', '.html', '.js', '.json', '.mjs', '.svg', '.txt', '.wasm', '.xml']);
@@ -64,9 +64,17 @@ async function findFile(folder, requestPath) {
   return information?.isFile() ? { file, size: information.size } : null;
 }
 
+/** The hashes, in the policy of the first page, of what stands inline there: scripts, then style sheets. */
+async function inlineHashes(folder) {
+  const html = await readFile(join(folder, 'index.html'), 'utf8').catch(() => '');
+  const hashes = directive => (html.match(new RegExp(`${directive} [^;]*`))?.[0].match(/ 'sha256-[^']+'/g) ?? []).join('');
+  return { scripts: hashes('script-src'), styles: hashes('style-src') };
+}
+
 /** Starts a server; gives {server, address}. Port 0 takes a free one. */
 export async function serve({ folder, port = 0, host = '127.0.0.1', contentSecurityPolicy = true }) {
   const root = resolve(folder);
+  const headers = headersOf(await inlineHashes(root));
   const server = createServer(async (request, response) => {
     for (const [name, value] of Object.entries(headers)) {
       if (contentSecurityPolicy || name !== 'Content-Security-Policy') response.setHeader(name, value);

@@ -5,6 +5,7 @@ import { defineConfig } from 'vite';
 import { prerenderAccuracy } from './pages/accuracy.js';
 import { fill } from './pages/fill.js';
 import { frame } from './pages/frame.js';
+import { headStart } from './pages/head_start.js';
 import { offline } from './pages/offline.js';
 import { prerender } from './pages/prerender.js';
 import { presetPagesPlugin } from './pages/preset_pages.js';
@@ -56,6 +57,7 @@ export default defineConfig({
     frame(),
     fill(engine),
     prerender(engine),
+    headStart(),
     prerenderAccuracy(),
     presetPagesPlugin(engine),
     serviceWorker(),

@@ -1,14 +1,13 @@
 // offline.html: the calculator in one file that works from a disk. Script, style sheet and engine stand inside; the
 // engine is compressed, and unpacked by the browser. Its content policy names the two by their hashes.
-import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
+import { hash } from './head_start.js';
 
 const at = path => fileURLToPath(new URL(path, import.meta.url));
-const hash = text => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 /** The element and all that it would load later, as the text of one script. */
 async function script(engineModule, plugins) {
@@ -37,26 +36,20 @@ async function script(engineModule, plugins) {
 export function offline(engineModule, plugins) {
   return {
     name: 'offline',
-    async writeBundle({ dir }, bundle) {
-      const styles = readFileSync(
-        join(
-          dir,
-          Object.keys(bundle).find(name => /site-[\w-]+\.css$/.test(name)),
-        ),
-        'utf8',
-      );
+    async writeBundle({ dir }) {
       const code = await script(engineModule, plugins);
-      const policy = `default-src 'none'; script-src ${hash(code)} 'wasm-unsafe-eval'; style-src ${hash(styles)}; img-src data:; connect-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types lit-html`;
-      const page = readFileSync(join(dir, 'index.html'), 'utf8')
+      const page = readFileSync(join(dir, 'index.html'), 'utf8');
+      const [, styles] = page.match(/<style>([\s\S]*?)<\/style>/);
+      const policy = `default-src 'none'; script-src${hash(code)} 'wasm-unsafe-eval'; style-src${hash(styles)}; img-src data:; connect-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types lit-html`;
+      const whole = page
         .replace(/(http-equiv="Content-Security-Policy"\s+content=")[^"]*/, (_, head) => head + policy)
-        .replace(/<link rel="(?:stylesheet|modulepreload|preload)"[^>]*>\s*/g, '')
-        .replace(/<script type="module"[^>]*><\/script>\s*/g, '')
-        .replace(/<script type="application\/json">[\s\S]*?<\/script>\s*/, '') // the engine itself is here
+        .replace(/<link rel="(?:modulepreload|preload)"[^>]*>\s*/g, '')
+        .replace(/<script[^>]*>[\s\S]*?<\/script>\s*/g, '')
+        .replace(/ recorded="[^"]*"/, '') // the engine itself is here
         .replace(/<nav[\s\S]*?<\/nav>\s*/, '')
         .replace(/<footer[\s\S]*?<\/footer>\s*/, '')
-        .replace('</head>', () => `<style>${styles}</style>\n</head>`)
         .replace('</body>', () => `<script type="module">${code}</script>\n</body>`);
-      writeFileSync(join(dir, 'offline.html'), page);
+      writeFileSync(join(dir, 'offline.html'), whole);
     },
   };
 }

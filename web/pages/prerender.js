@@ -1,12 +1,14 @@
 // Puts exact numbers into the page at build time, for readers without JavaScript and for link previews: the default
 // configuration, and some recipes on the model and GPU that it was written for, computed by the engine that the page
-// will load; and that engine's answers to what a first visit asks, so that the page is complete without it.
+// will load. Beside the page, in assets/recorded-*.json, that engine's answers to what a first visit asks.
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
 
 const most = 8;
 const first = JSON.parse(readFileSync(new URL('../source/default_config.json', import.meta.url), 'utf8'));
+/** The link of the default configuration. */
+export const firstLink = `v=1&model=${first.model.preset}&gpu=${first.gpu.preset}&end`;
 const gib = bytes => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 const plain = text => text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
 
@@ -53,11 +55,10 @@ function recorded(engine) {
     answers[`${name} ${argument}`] = answer;
     return answer;
   };
-  const { link } = ask('estimate', JSON.stringify(first));
-  ask('read_link', link);
-  ask('advice', link);
-  const all = { version: engine.version(), presets: JSON.parse(engine.presets()), answers };
-  return `<script type="application/json">${JSON.stringify(all).replaceAll('<', '\\u003c')}</script>`;
+  ask('estimate', JSON.stringify(first));
+  ask('read_link', firstLink);
+  ask('advice', firstLink);
+  return JSON.stringify({ version: engine.version(), presets: JSON.parse(engine.presets()), answers });
 }
 
 function table(found) {
@@ -69,14 +70,17 @@ function table(found) {
 export function prerender(engineModule) {
   return {
     name: 'prerender',
+    apply: 'build',
+    async buildStart() {
+      const source = recorded(await loadEngine(dirname(engineModule)));
+      this.emitFile({ type: 'asset', name: 'recorded.json', source });
+    },
     transformIndexHtml: {
       order: 'post',
       async handler(html, { bundle, filename }) {
         if (!bundle || !filename.endsWith('index.html')) return html;
         const engine = await loadEngine(dirname(engineModule));
-        return html
-          .replace('<!-- exact numbers -->', () => table(rows(engine)))
-          .replace('<!-- recorded answers -->', () => recorded(engine));
+        return html.replace('<!-- exact numbers -->', () => table(rows(engine)));
       },
     },
   };

@@ -3,7 +3,7 @@
 
 import { html, type LitElement, nothing, type ReactiveController, type TemplateResult } from 'lit';
 import type { Config, GoodAnswer } from './border.js';
-import type { Remedy } from './explore/answers.js';
+import type { Advice, Remedy } from './explore/answers.js';
 import { direction, History } from './history.js';
 import type { View, ViewCompanion } from './views/view.js';
 
@@ -14,7 +14,7 @@ const later = 500;
 
 export class Companion implements ReactiveController, ViewCompanion {
   private readonly history = new History();
-  remedy: Remedy | null | undefined;
+  private found: Remedy | null | undefined;
   private wanted = false;
 
   /** The configuration that the one in the fields is compared with. */
@@ -43,6 +43,16 @@ export class Companion implements ReactiveController, ViewCompanion {
     if (this.wanted || !(refused || (good && this.host.view === 'full'))) return;
     this.wanted = true;
     setTimeout(() => import('./explore/explore.js').catch(() => undefined), refused ? 0 : later);
+  }
+
+  /** What a first visit shows is recorded. */
+  get remedy(): Remedy | null | undefined {
+    const { engine, good } = this.host.calculator.state;
+    const known = this.found === undefined && good ? engine?.known('advice', good.link) : undefined;
+    return known ? (known as { advice: Advice }).advice.remedy : this.found;
+  }
+  set remedy(remedy: Remedy | null | undefined) {
+    this.found = remedy;
   }
 
   note(): void {

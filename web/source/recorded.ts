@@ -10,10 +10,12 @@ export interface Recorded {
   answers: Record<string, unknown>;
 }
 
-/** What stands in the page, inside the element. */
-export function recordedIn(host: Element): Recorded | undefined {
-  const text = host.querySelector('script[type="application/json"]')?.textContent;
-  return text ? JSON.parse(text) : undefined;
+/** What the page names beside itself; nothing where it cannot be had, for the engine knows it all. */
+export async function recordedBy(host: Element): Promise<Recorded | undefined> {
+  const address = host.getAttribute('recorded');
+  if (!address) return undefined;
+  const response = await fetch(address).catch(() => undefined);
+  return response?.ok ? response.json() : undefined;
 }
 
 /** Is all recorded that a page opened with this link asks? */

@@ -13,7 +13,7 @@ import { Companion } from './companion.js';
 import { engine, recordedEngine } from './engine.js';
 import { atFirstSign } from './first_sign.js';
 import type { Units } from './format.js';
-import { isFirstVisit, recordedIn } from './recorded.js';
+import { isFirstVisit, recordedBy } from './recorded.js';
 import { keepForOffline, Sharing } from './share/later.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
 import { calculatorStyles } from './styles/calculator.js';
@@ -75,6 +75,7 @@ export class TrainmemCalculator extends LitElement implements View {
   private readonly announcer = new Announcer(this);
   private started = false;
   private callOff: (() => void) | undefined;
+  private recording: Promise<unknown> | undefined;
   /** The page's first answer is painted alone; what stands below it follows a frame later. */
   private painted = false;
 
@@ -136,18 +137,27 @@ export class TrainmemCalculator extends LitElement implements View {
     this.watched = null;
   }
 
-  private load = (): void => {
+  private load = async (): Promise<void> => {
     this.started = true;
     if (this.calculator.state.engine) {
       this.calculator.start(this.calculator.state.engine);
       this.finish();
       return;
     }
-    const recorded = this.page ? recordedIn(this) : undefined;
+    const recording = this.page ? recordedBy(this) : undefined;
+    this.recording = recording;
+    const recorded = await recording;
+    this.recording = undefined;
     if (recorded && !this.given() && isFirstVisit(recorded, splitLink(Address.opened()).link))
       this.begin(recordedEngine(recorded));
     else engine(recorded).then(this.begin, this.failed);
   };
+
+  /** Before its recorded answers have come the page has nothing to draw. */
+  protected override async scheduleUpdate(): Promise<unknown> {
+    await this.recording;
+    return super.scheduleUpdate();
+  }
 
   private begin = (loaded: Engine): void => {
     this.calculator.state.engine = loaded;

@@ -1,7 +1,7 @@
 // Accessibility in every state, widths, requests, and nothing that moves. Sizes: wasm_bindings/check_size.mjs.
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { AxeBuilder, openCalculator, origin, pageTest, unfold } from './chromium.js';
+import { AxeBuilder, headline, openCalculator, origin, pageTest, unfold } from './chromium.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
@@ -175,4 +175,20 @@ pageTest('keyboard alone: the order is the visual one and every control shows it
     await page.evaluate(() => document.querySelector('trainmem-calculator').shadowRoot.activeElement.id),
     'picker-model',
   );
+});
+
+pageTest('a link to another configuration asks for the engine before the script has come', {}, async page => {
+  let release;
+  const script = new Promise(resolve => {
+    release = resolve;
+  });
+  await page.route('**/trainmem-calculator.js', async route => {
+    await script;
+    await route.continue();
+  });
+  const engine = page.waitForRequest('**/*.wasm');
+  await page.goto(`${origin()}/#v=1&model=gpt2&gpu=h100-sxm&end`, { waitUntil: 'commit' });
+  await engine;
+  release();
+  assert.match(await headline(page), /GPT-2/);
 });
