@@ -25,6 +25,7 @@ import { compactControls, controls } from './views/controls.js';
 import { goTo } from './views/go_to.js';
 import { headline, headlineText, slimLine } from './views/headline.js';
 import { failureNotice, issueSummary, linkNotice } from './views/notices.js';
+import { OutOfSight } from './views/out_of_sight.js';
 import { pickers } from './views/pickers.js';
 import { rows } from './views/rows.js';
 import { stages } from './views/stages.js';
@@ -66,11 +67,9 @@ export class TrainmemCalculator extends LitElement implements View {
   /** Rows, groups and panels that stand open; at first the two panels that answer what to change. */
   private opened: ReadonlySet<string> = new Set(['advice', 'sweeps']);
   private address: Address | undefined;
-  private away = false;
   private nearness: IntersectionObserver | undefined;
-  private watcher: IntersectionObserver | undefined;
-  private watched: Element | null = null;
   private readonly closed = new ClosedPanels(this);
+  private readonly answer = new OutOfSight(this);
   private readonly theming = new PageTheme(this);
   private readonly announcer = new Announcer(this);
   private started = false;
@@ -133,8 +132,6 @@ export class TrainmemCalculator extends LitElement implements View {
     this.address = undefined;
     this.callOff?.();
     this.nearness?.disconnect();
-    this.watcher?.disconnect();
-    this.watched = null;
   }
 
   private load = async (): Promise<void> => {
@@ -313,16 +310,6 @@ export class TrainmemCalculator extends LitElement implements View {
   }
 
   protected override updated(): void {
-    const answer = this.renderRoot.querySelector('.answer');
-    if (answer !== this.watched && this.view === 'full') {
-      this.watcher?.disconnect();
-      this.watched = answer;
-      this.watcher = new IntersectionObserver(([entry]) => {
-        this.away = entry !== undefined && !entry.isIntersecting && entry.boundingClientRect.top < 0;
-        this.requestUpdate();
-      });
-      if (answer) this.watcher.observe(answer);
-    }
     const { good } = this.calculator.state;
     if (!good) return;
     if (!this.painted)
@@ -383,7 +370,7 @@ export class TrainmemCalculator extends LitElement implements View {
     };
     return html`${
       good && this.view === 'full'
-        ? html`<div class="slimholder">${this.away ? slimLine(this, good) : nothing}</div>`
+        ? html`<div class="slimholder">${this.answer.away ? slimLine(this, good) : nothing}</div>`
         : nothing
     }
       <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @dragover=${this.sharing.dragged} @drop=${this.sharing.dragged}>
