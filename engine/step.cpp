@@ -37,76 +37,114 @@ Tensor make_positions(const Recipe& recipe) {
   return positions;
 }
 
+/// What a framework's loop lets go of before it has to, and what it holds for longer.
+struct Loop {
+  bool drops_logits = false;  ///< before backward
+  bool drops_labels = false;  ///< before backward
+  bool drops_losses = false;  ///< a micro-batch's, as soon as it is part of the mean
+  bool holds_tokens = false;  ///< through the optimizer's step, until the next micro-batch comes
+};
+
+Loop loop_of(const Recipe& recipe) {
+  Loop loop;
+  loop.drops_logits = recipe.training_loop == TrainingLoop::trainer;
+  if (recipe.framework == Framework::torchtitan) {  // train.py: del pred; a step holds the losses' mean alone
+    loop.drops_logits = true;
+    loop.drops_losses = true;
+  }
+  if (recipe.framework == Framework::torchtune) {  // recipes/: batch.pop("labels"), del logits; batch is not deleted
+    loop.drops_logits = true;
+    loop.drops_labels = true;
+    loop.holds_tokens = true;
+  }
+  return loop;
+}
+
+/// Of LoRA's weights. peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype). DeepSpeed casts the whole
+/// module: deepspeed/runtime/engine.py, _configure_distributed_model. torchtune makes all in one format:
+/// recipes/lora_finetune_single_device.py, _setup_model.
+DType adapter_dtype(const Recipe& recipe, DType weights) {
+  if (recipe.lora.adapter_dtype != DType::automatic) return recipe.lora.adapter_dtype;
+  const bool as_weights = uses_zero(recipe) || recipe.framework == Framework::torchtune;
+  return as_weights ? weights : DType::float32;
+}
+
 class Training {
  public:
   Training(const Config& config, const StepOptions& options, Run& run)
-      : config_(config), options_(options), run_(run), formats_(formats(config.recipe)) {}
+      : config_(config),
+        options_(options),
+        run_(run),
+        formats_(formats(config.recipe)),
+        loop_(loop_of(config.recipe)) {}
 
   void operator()() {
+    const Recipe& recipe = config_.recipe;
     run_.marks_layers = options_.fold;
     run_.begin_phase(0, Phase::initialise, "init");
     wrapper_ = make_wrapper();
-    if (uses_zero(config_.recipe)) zero_ = make_zero(config_.recipe);
-    const Recipe& recipe = config_.recipe;
-    run_.frozen = recipe.lora.rank > 0;
-    // torchtune recomputes without: its checkpoints are not re-entrant (training/activations.py).
-    const bool torchtune = recipe.framework == Framework::torchtune;
-    run_.inputs_want_gradient = run_.frozen && recipe.recomputation != Recomputation::none && !torchtune;
-    // peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype).
-    // DeepSpeed casts the whole module: deepspeed/runtime/engine.py, _configure_distributed_model. torchtune makes all
-    // in one format: recipes/lora_finetune_single_device.py, _setup_model.
-    const DType by_default = zero_ || torchtune ? formats_.weights : DType::float32;
-    const DType adapters = recipe.lora.adapter_dtype == DType::automatic ? by_default : recipe.lora.adapter_dtype;
-    run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout, adapters, recipe.quantization};
-    run_.legacy_models = recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
-    run_.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope};
-    run_.compiles_blocks = recipe.compile_blocks;
-    run_.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel, recipe.loss == Loss::vocabulary_parallel};
+    if (uses_zero(recipe)) zero_ = make_zero(recipe);
+    put_in_force(recipe);
     if (recipe.tensor_parallel > 1 && recipe.framework != Framework::torchtitan) positions_ = make_positions(recipe);
-    run_.offload_checkpoints = recipe.offload_checkpoints;
-    run_.context_parallel = {recipe.context_parallel, recipe.context_parallel_method};
-    run_.expert_parallel = {recipe.expert_parallel, recipe.expert_imbalance};
-    if (recipe.pipeline_parallel > 1) return run_pipeline();
-    transformers::CausalModel model(make_architecture(config_.model, config_.recipe),
-                                    transformers::layer_slots(config_.model, config_.recipe, options_.fold && !zero_),
-                                    config_.recipe, wrapper_.get());
-    if (!zero_ && config_.recipe.data_parallel == DataParallel::ddp && config_.recipe.data_parallel_size > 1) {
-      run_.begin_phase(0, Phase::initialise, "wrap");
-      ddp_ = std::make_unique<Ddp>(config_.recipe.gradient_as_bucket_view);
+    if (recipe.pipeline_parallel > 1) {
+      TorchPipeline pipeline(config_, options_, wrapper_.get());
+      make_optimizer();
+      for (std::int32_t step = 1; step <= options_.steps; ++step) {
+        pipeline.run(step);
+        end_step(step);
+      }
+      run_.closed = true;
+      return;
     }
-    std::unique_ptr<OptimizerStep> optimizer;
-    if (zero_) {
+    transformers::CausalModel model(make_architecture(config_.model, recipe),
+                                    transformers::layer_slots(config_.model, recipe, options_.fold && !zero_), recipe,
+                                    wrapper_.get());
+    if (!zero_ && recipe.data_parallel == DataParallel::ddp && recipe.data_parallel_size > 1) {
       run_.begin_phase(0, Phase::initialise, "wrap");
-      zero_->wrap();
-    } else if (!steps_in_host_memory()) {
-      optimizer = std::make_unique<OptimizerStep>(config_.recipe, formats_);
+      ddp_ = std::make_unique<Ddp>(recipe.gradient_as_bucket_view);
     }
+    make_optimizer();
     for (std::int32_t step = 1; step <= options_.steps; ++step) {
       micro_batches(model, step);
-      const std::string name = "step " + std::to_string(step);
-      run_.begin_phase(step, Phase::optimizer_step, name + " optimizer");
-      if (zero_) zero_->step();
-      if (optimizer) optimizer->step();
-      run_.begin_phase(step, Phase::optimizer_step, name + " zero_grad");
-      if (optimizer) optimizer->zero_grad();  // ZeRO lets go of gradients in backward and step
+      end_step(step);
     }
     run_.closed = true;
   }
 
  private:
-  void run_pipeline() {
-    TorchPipeline pipeline(config_, options_, wrapper_.get());
-    std::unique_ptr<OptimizerStep> optimizer;
-    if (!steps_in_host_memory()) optimizer = std::make_unique<OptimizerStep>(config_.recipe, formats_);
-    for (std::int32_t step = 1; step <= options_.steps; ++step) {
-      pipeline.run(step);
-      const std::string name = "step " + std::to_string(step);
-      run_.begin_phase(step, Phase::optimizer_step, name + " optimizer");
-      if (optimizer) optimizer->step();
-      run_.begin_phase(step, Phase::optimizer_step, name + " zero_grad");
-      if (optimizer) optimizer->zero_grad();
+  /// The recipe's settings that operations and modules look up where they run.
+  void put_in_force(const Recipe& recipe) {
+    run_.frozen = recipe.lora.rank > 0;
+    // torchtune's checkpoints are not re-entrant (training/activations.py) and need none.
+    run_.inputs_want_gradient =
+        run_.frozen && recipe.recomputation != Recomputation::none && recipe.framework != Framework::torchtune;
+    run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout,
+                        adapter_dtype(recipe, formats_.weights), recipe.quantization};
+    run_.legacy_models = recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
+    run_.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope};
+    run_.compiles_blocks = recipe.compile_blocks;
+    run_.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel, recipe.loss == Loss::vocabulary_parallel};
+    run_.offload_checkpoints = recipe.offload_checkpoints;
+    run_.context_parallel = {recipe.context_parallel, recipe.context_parallel_method};
+    run_.expert_parallel = {recipe.expert_parallel, recipe.expert_imbalance};
+  }
+
+  void make_optimizer() {
+    if (zero_) {
+      run_.begin_phase(0, Phase::initialise, "wrap");
+      zero_->wrap();
+    } else if (!steps_in_host_memory()) {
+      optimizer_ = std::make_unique<OptimizerStep>(config_.recipe, formats_);
     }
-    run_.closed = true;
+  }
+
+  void end_step(std::int32_t step) {
+    const std::string name = "step " + std::to_string(step);
+    run_.begin_phase(step, Phase::optimizer_step, name + " optimizer");
+    if (zero_) zero_->step();
+    if (optimizer_) optimizer_->step();
+    run_.begin_phase(step, Phase::optimizer_step, name + " zero_grad");
+    if (optimizer_) optimizer_->zero_grad();  // ZeRO lets go of gradients in backward and step
   }
 
   /// FSDP's CPUOffloadPolicy: the optimizer steps the shards where they are.
@@ -147,8 +185,7 @@ class Training {
       if (ddp_) ddp_->set_last_micro_batch(i == run);
       micro_batch(model, step, name, labels, i == run);
     }
-    // torchtune recipes: the loop's batch holds the tokens until the next one comes.
-    if (config_.recipe.framework != Framework::torchtune) ids_.reset();
+    if (!loop_.holds_tokens) ids_.reset();
   }
 
   void micro_batch(transformers::CausalModel& model, std::int32_t step, const std::string& name, Tensor& labels,
@@ -167,15 +204,12 @@ class Training {
       run_.begin_phase(step, Phase::loss, name + " forward");
       loss = model.loss(logits, labels);
     }
-    // torchtitan train.py: del pred; of its micro-batches' losses only the mean is held. torchtune recipes: del logits.
-    const bool torchtitan = config_.recipe.framework == Framework::torchtitan;
-    const bool torchtune = config_.recipe.framework == Framework::torchtune;
-    if (config_.recipe.training_loop == TrainingLoop::trainer || torchtitan || torchtune) logits.reset();
-    if (torchtune) labels.reset();  // batch.pop("labels")
-    Tensor mean;                    // of the loss over the micro-batches
+    if (loop_.drops_logits) logits.reset();
+    if (loop_.drops_labels) labels.reset();
+    Tensor mean;  // of the loss over the micro-batches
     if (config_.recipe.gradient_accumulation_steps > 1) {
       mean = scalar_operation(loss);
-      if (torchtitan) loss.reset();
+      if (loop_.drops_losses) loss.reset();
     }
     run_.begin_phase(step, Phase::backward, name + " backward");
     if (zero_) zero_->begin_backward(last);
@@ -189,11 +223,13 @@ class Training {
   const StepOptions options_;
   Run& run_;
   const Formats formats_;
+  const Loop loop_;
   std::unique_ptr<ModuleWrapper> wrapper_;
   Tensor ids_;        ///< of the current micro-batch
   Tensor positions_;  ///< passed to a model whose embeddings are shards
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<Zero> zero_;
+  std::unique_ptr<OptimizerStep> optimizer_;  ///< none: ZeRO's own, or one in host memory
 };
 
 }  // namespace
