@@ -17,6 +17,7 @@
 #include "engine/accuracy/report.h"
 #include "engine/accuracy/score.h"
 #include "engine/accuracy/trace_case.h"
+#include "engine/config/text.h"
 
 using namespace trainmem;
 
@@ -62,6 +63,11 @@ Options read_options(int count, char** words) {
       if (++index >= count) fail(word + " needs a value\n" + usage);
       return words[index];
     };
+    const auto number = [&](bool whole) {
+      const std::string text = next();
+      if (!is_number_text(text, whole)) fail(word + " " + text + " is not a " + (whole ? "whole number" : "number"));
+      return std::strtod(text.c_str(), nullptr);
+    };
     if (word == "--summary") {
       options.summary_only = true;
     } else if (word == "--json") {
@@ -71,9 +77,9 @@ Options read_options(int count, char** words) {
     } else if (word == "--filter") {
       options.filters.push_back(next());
     } else if (word == "--threshold") {
-      options.threshold = std::strtod(next().c_str(), nullptr);
+      options.threshold = number(false);
     } else if (word == "--limit") {
-      options.limit = std::atoi(next().c_str());
+      options.limit = static_cast<int>(number(true));
     } else if (word == "--rows") {
       options.rows = next();
     } else if (word == "--events") {

@@ -65,9 +65,7 @@ int report_answer(const Answer& answer) {
   std::string changes;
   for (const Field& field : config_fields()) {
     if (same(field, answer.config, better)) continue;
-    changes += (changes.empty() ? "" : ", ") + std::string(field.path + 1) + " = " +
-               (field.in(better).type() == FieldType::boolean ? (field.in(better).boolean() ? "true" : "false")
-                                                              : value_text(field, better));
+    changes += (changes.empty() ? "" : ", ") + std::string(field.path + 1) + " = " + value_words(field, better);
   }
   std::replace(changes.begin(), changes.end(), '/', '.');
   std::fputs(("\nWith " + changes + " there is an answer:\n  " + format_link(better) + "\n").c_str(), stderr);

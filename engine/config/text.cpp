@@ -60,4 +60,10 @@ std::string value_text(const Field& field, const Config& config) {
   return {};
 }
 
+std::string value_words(const Field& field, const Config& config) {
+  const Member member = field.in(config);
+  if (member.type() == FieldType::boolean) return member.boolean() ? "true" : "false";
+  return value_text(field, config);
+}
+
 }  // namespace trainmem

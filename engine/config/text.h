@@ -17,4 +17,7 @@ void store_text(const Field& field, const std::string& value, const Store& to);
 /// The text that store_text reads back.
 std::string value_text(const Field& field, const Config& config);
 
+/// The same for people, as JSON and presets have it: booleans are words.
+std::string value_words(const Field& field, const Config& config);
+
 }  // namespace trainmem

@@ -42,13 +42,6 @@ bool has_word(std::string_view words, const std::string& word) {
   return words.find(word + " ") != std::string_view::npos;
 }
 
-/// As JSON has it: booleans are words.
-std::string value_of(const Field& field, const Config& config) {
-  const Member member = field.in(config);
-  if (member.type() == FieldType::boolean) return member.boolean() ? "true" : "false";
-  return value_text(field, config);
-}
-
 void add(Issues& issues, const char* path, const std::string& message, const std::string& hint) {
   issues.push_back({"not_yet_modelled", path, message, hint});
 }
@@ -68,9 +61,9 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
       continue;
     }
     add(issues, fixed.path,
-        "A model of type " + type + " with " + std::string(field.name()) + " " + value_of(field, config) +
+        "A model of type " + type + " with " + std::string(field.name()) + " " + value_words(field, config) +
             " is not yet modelled.",
-        "Set it to " + value_of(field, of_class) + ", or choose another model_type.");
+        "Set it to " + value_words(field, of_class) + ", or choose another model_type.");
   }
   if (llama_form) return;
   const Model& model = config.model;

@@ -98,6 +98,13 @@ constexpr Missing<Recipe> all_missing[] = {
      [](const Recipe& r) { return r.fused_mlp && r.framework == Framework::torchtune; }, "0"},
     {"/recipe/fused_rope", "A fused rotary embedding under torchtune is", "Set it to false.",
      [](const Recipe& r) { return r.fused_rope && r.framework == Framework::torchtune; }, "0"},
+    // Of its checkpoints none is: training/activations.py. Without, a frozen embedding's output wants no gradient.
+    {"/recipe/recomputation_reentrant", "Re-entrant recomputation under torchtune is", "Set it to false.",
+     [](const Recipe& r) {
+       return r.recomputation_reentrant && r.recomputation != Recomputation::none &&
+              r.framework == Framework::torchtune;
+     },
+     "0"},
     {"/recipe/distributed_optimizer", "Megatron's distributed optimizer under another framework is",
      "Choose framework megatron, or set it to false.", [](const Recipe& r) { return r.distributed_optimizer; }, "0"},
 };

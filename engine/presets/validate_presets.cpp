@@ -1,32 +1,19 @@
 #include "engine/presets/validate_presets.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
-#include <span>
 
-#include "engine/border/json_io.h"
 #include "engine/config/fields.h"
-#include "engine/parameters/parameters.h"
+#include "engine/presets/check_model_preset.h"
+#include "engine/presets/checked_preset.h"
 #include "engine/text/json_tree.h"
-#include "engine/text/json_writer.h"
 #include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {
 
-using Keys = std::span<const std::string_view>;
-
 // Keys that describe a preset to its readers, beside the fields of a configuration.
-constexpr std::string_view model_keys[] = {"name",
-                                           "family",
-                                           "hugging_face_id",
-                                           "parameters",
-                                           "active_parameters",
-                                           "next_token_layer_parameters",
-                                           "published_parameters",
-                                           "difference",
-                                           "notes",
-                                           "source"};
 constexpr std::string_view gpu_keys[] = {
     "vendor",  "year",        "memory_type",       "bus_width_bits",   "bandwidth_from_driver_gb_per_s",
     "power_w", "ecc",         "fp16_dense_tflops", "fp8_dense_tflops", "interconnect",
@@ -34,157 +21,7 @@ constexpr std::string_view gpu_keys[] = {
 constexpr std::string_view recipe_keys[] = {"name", "description", "model", "gpu", "recipe", "notes", "sources"};
 constexpr std::string_view confidences[] = {"high", "medium", "low"};
 
-bool contains(Keys keys, std::string_view key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); }
-
-/// One file being checked: where its issues go, and typed access to its members.
-struct Checked {
-  const PresetFile& file;
-  const JsonTree& root;
-  Issues& issues;
-
-  void issue(const char* code, const std::string& member, const std::string& message, const std::string& hint) const {
-    issues.push_back({code, file.folder + "/" + file.name + (member.empty() ? "" : "/" + member), message, hint});
-  }
-  std::string text(std::string_view member) const {
-    const JsonTree* found = root.find(member);
-    return found != nullptr && found->kind == JsonKind::text ? found->text : std::string();
-  }
-  double number(std::string_view member) const {
-    const JsonTree* found = root.find(member);
-    return found != nullptr && (found->kind == JsonKind::integer || found->kind == JsonKind::number) ? found->number
-                                                                                                     : 0;
-  }
-  bool has(std::string_view member) const { return root.find(member) != nullptr; }
-
-  void need_text(const char* member) const {
-    if (text(member).empty()) issue("missing", member, "The text is missing or empty.", "Every preset has one.");
-  }
-  void need_sources(const char* member) const {
-    const JsonTree* found = root.find(member);
-    const bool filled = found != nullptr && (!found->text.empty() || !found->children.empty());
-    if (!filled) issue("missing", member, "There is no source.", "Say where the numbers come from.");
-  }
-};
-
-bool is_field(const std::string& path) {
-  for (const Field& field : config_fields()) {
-    const std::string_view own = field.path;
-    if (own == path || own.substr(0, path.size() + 1) == path + "/") return true;
-  }
-  return false;
-}
-
-/// Reads the members that are fields of a configuration as the program does; all others must be among `described`.
-Config read_section(const Checked& preset, const char* section, Keys described) {
-  JsonWriter fields;
-  fields.open_object();
-  for (const JsonTree& member : preset.root.children) {
-    if (is_field(std::string("/") + section + "/" + member.key)) {
-      fields.key(member.key);
-      write_tree(member, fields);
-    } else if (!contains(described, member.key)) {
-      preset.issue("unknown_key", member.key, "No preset of this kind has this key.", "presets/README.md lists all.");
-    }
-  }
-  fields.close_object();
-  const bool model = std::string_view(section) == "model";
-  JsonWriter text;
-  text.open_object();
-  if (!model) text.key("model").text("gpt2");
-  text.key(section).raw(fields.take());
-  ReadConfig read = read_config(text.close_object().take());
-  for (Issue& issue : read.issues) {
-    preset.issue(issue.code.c_str(), issue.path.substr(std::string_view(section).size() + 2), issue.message,
-                 issue.hint);
-  }
-  return read.config;
-}
-
-void pad(std::string& line, std::size_t width, const std::string& text, bool right) {
-  const std::string space(text.size() < width ? width - text.size() : 0, ' ');
-  line += right ? space + text : text + space;
-}
-
-struct Totals {
-  int exact = 0;
-  int explained = 0;
-  int rounded = 0;
-};
-
-void check_count(const Checked& preset, const char* member, std::int64_t own) {
-  const JsonTree* stated = preset.root.find(member);
-  if (own == 0 && stated == nullptr) return;
-  if (stated == nullptr || stated->kind != JsonKind::integer || stated->integer != own) {
-    preset.issue("wrong_count", member, "The tensors sum to " + grouped(own) + ".", "State that number.");
-  }
-}
-
-/// The sum of the parts that a preset gives for its difference; -1: it has none, or a part is not explained.
-std::int64_t explained_difference(const Checked& preset) {
-  const JsonTree* difference = preset.root.find("difference");
-  const JsonTree* parts = difference == nullptr ? nullptr : difference->find("parts");
-  const JsonTree* text = difference == nullptr ? nullptr : difference->find("text");
-  if (parts == nullptr || parts->children.empty() || text == nullptr || text->text.empty()) return -1;
-  std::int64_t sum = 0;
-  for (const JsonTree& part : parts->children) {
-    const JsonTree* why = part.find("text");
-    const JsonTree* count = part.find("parameters");
-    if (why == nullptr || why->text.empty() || count == nullptr || count->kind != JsonKind::integer) return -1;
-    sum += count->integer;
-  }
-  const JsonTree* total = difference->find("parameters");
-  return total != nullptr && total->kind == JsonKind::integer && total->integer == sum ? sum : -1;
-}
-
-void check_model(const Checked& preset, Totals& totals, std::string& table) {
-  for (const char* member : {"name", "family", "model_type"}) preset.need_text(member);
-  preset.need_sources("source");
-  const Model model = read_section(preset, "model", model_keys).model;
-  const std::int64_t own = parameter_count(model);
-  check_count(preset, "parameters", own);
-  check_count(preset, "active_parameters", active_parameter_count(model));
-  check_count(preset, "next_token_layer_parameters",
-              model.num_nextn_predict_layers > 0 ? count(next_token_layer_parameters(model)) : 0);
-
-  const JsonTree* published = preset.root.find("published_parameters");
-  const JsonTree* text = published == nullptr ? nullptr : published->find("text");
-  const JsonTree* source = published == nullptr ? nullptr : published->find("source");
-  if (text == nullptr || text->text.empty() || source == nullptr || source->text.empty()) {
-    preset.issue("missing", "published_parameters", "There is no published figure with its source.",
-                 "Give text, exact (or null) and source.");
-    return;
-  }
-  const JsonTree* exact = published->find("exact");
-  std::string verdict = "rounded figure";
-  if (exact == nullptr || exact->kind != JsonKind::integer) {
-    ++totals.rounded;
-  } else if (const std::int64_t difference = exact->integer - own; difference == 0) {
-    ++totals.exact;
-    verdict = "exact";
-    if (preset.has("difference")) {
-      preset.issue("contradiction", "difference", "There is no difference to explain.", "Leave it out.");
-    }
-  } else if (explained_difference(preset) == difference) {
-    ++totals.explained;
-    verdict = "exact, " + grouped(difference) + " explained";
-  } else {
-    verdict = "UNEXPLAINED " + grouped(difference);
-    preset.issue("unexplained_difference", "published_parameters",
-                 "The tensors sum to " + grouped(own) + ", " + grouped(difference) + " away from the published count.",
-                 "Correct the sizes, or explain the difference in parts.");
-  }
-  std::string line;
-  pad(line, 24, preset.file.name.substr(0, preset.file.name.size() - 5), false);
-  pad(line, 18, grouped(own), true);
-  pad(line, 20,
-      exact != nullptr && exact->kind == JsonKind::integer
-          ? text->text
-          : text->text.substr(0, std::min<std::size_t>(text->text.find(" ("), 18)),
-      true);
-  table += line + "  " + verdict + "\n";
-}
-
-void check_gpu(const Checked& preset, const std::set<std::string>& technologies) {
+void check_gpu(const CheckedPreset& preset, const std::set<std::string>& technologies) {
   for (const char* member : {"name", "vendor", "memory_type"}) preset.need_text(member);
   preset.need_sources("sources");
   const Gpu gpu = read_section(preset, "gpu", gpu_keys).gpu;
@@ -210,7 +47,7 @@ void check_gpu(const Checked& preset, const std::set<std::string>& technologies)
   }
 }
 
-void check_recipe(const Checked& preset, const std::set<std::string>& models, const std::set<std::string>& gpus) {
+void check_recipe(const CheckedPreset& preset, const std::set<std::string>& models, const std::set<std::string>& gpus) {
   for (const char* member : {"name", "description", "model", "gpu"}) preset.need_text(member);
   preset.need_sources("sources");
   for (const JsonTree& member : preset.root.children) {
@@ -228,7 +65,7 @@ void check_recipe(const Checked& preset, const std::set<std::string>& models, co
   read_section({preset.file, *recipe, preset.issues}, "recipe", {});
 }
 
-void check_optimizer(const Checked& preset, std::set<std::string>& named) {
+void check_optimizer(const CheckedPreset& preset, std::set<std::string>& named) {
   preset.need_text("name");
   preset.need_text("step_temporaries");
   preset.need_sources("sources");
@@ -245,7 +82,7 @@ void check_optimizer(const Checked& preset, std::set<std::string>& named) {
   }
 }
 
-void check_technology(const Checked& preset) {
+void check_technology(const CheckedPreset& preset) {
   for (const char* member : {"name", "standard"}) preset.need_text(member);
   preset.need_sources("sources");
   const bool stack = preset.has("interface_bits_per_stack");
@@ -267,7 +104,7 @@ void check_technology(const Checked& preset) {
   }
 }
 
-void check_layout(const Checked& preset) {
+void check_layout(const CheckedPreset& preset) {
   const std::string& name = preset.file.name;
   const bool letters = std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
@@ -286,45 +123,56 @@ void check_layout(const Checked& preset) {
                "Two spaces of indentation, one key or item a line, a line end at the end.");
 }
 
+struct Folder {
+  const char* name;
+  const char* noun;  ///< of its files, in the report
+};
+
+constexpr Folder folders[] = {{"models", "models"},
+                              {"gpus", "GPUs"},
+                              {"recipes", "recipes"},
+                              {"optimizers", "optimizers"},
+                              {"memory_technologies", "memory technologies"}};
+
+using Ids = std::map<std::string, std::set<std::string>>;
+
+/// The ids in each folder. What has no place there is an issue.
+Ids ids_of(const std::vector<PresetFile>& files, Issues& issues) {
+  Ids ids;
+  for (const Folder& folder : folders) ids[folder.name] = {};
+  for (const PresetFile& file : files) {
+    const bool json = file.name.size() > 5 && file.name.substr(file.name.size() - 5) == ".json";
+    if (json && ids.count(file.folder) > 0) {
+      ids[file.folder].insert(file.name.substr(0, file.name.size() - 5));
+    } else {
+      issues.push_back({"unknown_file", file.folder + "/" + file.name, "This is not a place for a file.",
+                        "presets/<models|gpus|recipes|optimizers|memory_technologies>/<id>.json"});
+    }
+  }
+  return ids;
+}
+
 }  // namespace
 
 PresetReport validate_presets(const std::vector<PresetFile>& files) {
   PresetReport report;
-  std::set<std::string> ids[5];
-  const char* const folders[] = {"models", "gpus", "recipes", "optimizers", "memory_technologies"};
-  const auto folder_of = [&](const PresetFile& file) {
-    for (int i = 0; i < 5; ++i) {
-      if (file.folder == folders[i]) return i;
-    }
-    return -1;
-  };
-  for (const PresetFile& file : files) {
-    const int folder = folder_of(file);
-    const bool json = file.name.size() > 5 && file.name.substr(file.name.size() - 5) == ".json";
-    if (folder < 0 || !json) {
-      report.issues.push_back({"unknown_file", file.folder + "/" + file.name, "This is not a place for a file.",
-                               "presets/<models|gpus|recipes|optimizers|memory_technologies>/<id>.json"});
-    } else {
-      ids[folder].insert(file.name.substr(0, file.name.size() - 5));
-    }
-  }
-  Totals totals;
+  const Ids ids = ids_of(files, report.issues);
+  ModelTotals totals;
   std::set<std::string> optimizers;
   for (const PresetFile& file : files) {
-    const int folder = folder_of(file);
-    if (folder < 0) continue;
+    if (ids.count(file.folder) == 0) continue;
     const JsonText text = parse_json(file.text);
     for (const Issue& issue : text.issues) {
       report.issues.push_back({issue.code, file.folder + "/" + file.name + issue.path, issue.message, issue.hint});
     }
     if (!text.issues.empty()) continue;
-    const Checked preset{file, text.root, report.issues};
+    const CheckedPreset preset{file, text.root, report.issues};
     check_layout(preset);
-    if (folder == 0) check_model(preset, totals, report.table);
-    if (folder == 1) check_gpu(preset, ids[4]);
-    if (folder == 2) check_recipe(preset, ids[0], ids[1]);
-    if (folder == 3) check_optimizer(preset, optimizers);
-    if (folder == 4) check_technology(preset);
+    if (file.folder == "models") check_model_preset(preset, totals, report.table);
+    if (file.folder == "gpus") check_gpu(preset, ids.at("memory_technologies"));
+    if (file.folder == "recipes") check_recipe(preset, ids.at("models"), ids.at("gpus"));
+    if (file.folder == "optimizers") check_optimizer(preset, optimizers);
+    if (file.folder == "memory_technologies") check_technology(preset);
   }
   for (const char* word : words(Optimizer{})) {
     if (std::string_view(word) != "none" && optimizers.count(word) == 0) {
@@ -332,11 +180,15 @@ PresetReport validate_presets(const std::vector<PresetFile>& files) {
                                "Name it in the recipe_values of one."});
     }
   }
-  report.table += "\n" + std::to_string(ids[0].size()) + " models: " + std::to_string(totals.exact) + " exact, " +
-                  std::to_string(totals.explained) + " exact with an explained difference, " +
+  report.table += "\n" + std::to_string(ids.at("models").size()) + " models: " + std::to_string(totals.exact) +
+                  " exact, " + std::to_string(totals.explained) + " exact with an explained difference, " +
                   std::to_string(totals.rounded) + " with a rounded published figure\n";
-  const char* const nouns[] = {"models", "GPUs", "recipes", "optimizers", "memory technologies"};
-  for (int i = 1; i < 5; ++i) report.table += std::to_string(ids[i].size()) + " " + nouns[i] + (i < 4 ? ", " : "\n");
+  std::string counts;
+  for (const Folder& folder : folders) {
+    if (folder.name == std::string_view("models")) continue;
+    counts += (counts.empty() ? "" : ", ") + std::to_string(ids.at(folder.name).size()) + " " + folder.noun;
+  }
+  report.table += counts + "\n";
   return report;
 }
 

@@ -228,3 +228,15 @@ TEST_CASE("validation: torchtitan has no autocast beside tensor or pipeline para
           c.recipe.pipeline_parallel = 2;
         }) == "contradiction /recipe/precision; ");
 }
+
+TEST_CASE("validation: torchtune's checkpoints are never re-entrant") {
+  Config config = llama();
+  start_recipe(config, Framework::torchtune);
+  config.recipe.lora.rank = 8;
+  config.recipe.recomputation = Recomputation::full;
+  CHECK(validate(config).empty());
+  config.recipe.recomputation_reentrant = true;
+  const Issues issues = validate(config);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].path == "/recipe/recomputation_reentrant");
+}
