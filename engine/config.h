@@ -146,7 +146,7 @@ enum class Optimizer {
 };
 enum class OptimizerImplementation { for_loop, foreach, fused, in_backward };
 enum class DataParallel { ddp, zero1, zero2, zero3, fsdp };
-enum class Reshard { automatic, always, never };
+enum class Reshard { automatic, always, never, all_but_last };
 enum class PipelineSchedule { gpipe, one_forward_one_backward, interleaved, zero_bubble };
 enum class Recomputation { none, selective_attention, selective_operations, full, every_k, selective_modules };
 enum class RecomputationMethod { block, uniform };

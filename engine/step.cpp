@@ -164,10 +164,11 @@ class Training {
       return std::make_unique<Fsdp1>(shards, formats, reentrant);
     }
     // torchtitan models/llama3/infra/parallelize.py, apply_fsdp: with a pipeline weights stay gathered.
-    const bool stays = recipe.pipeline_parallel > 1 && recipe.reshard_after_forward == Reshard::automatic;
+    const Reshard reshard = recipe.reshard_after_forward;
+    const bool by_default = reshard == Reshard::automatic || reshard == Reshard::all_but_last;
+    const bool stays = recipe.pipeline_parallel > 1 && by_default;
     const Sharding sharding{shards, group < Size(recipe.data_parallel_size), recipe.expert_parallel};
-    const bool keeps_last = recipe.framework == Framework::torchtitan && torchtitan::keeps_last_block(config_.model);
-    return std::make_unique<Fsdp>(sharding, formats, stays ? Reshard::never : recipe.reshard_after_forward, keeps_last);
+    return std::make_unique<Fsdp>(sharding, formats, stays ? Reshard::never : reshard);
   }
 
   void micro_batches(transformers::CausalModel& model, std::int32_t step) {

@@ -194,8 +194,10 @@ void read_torchtitan(Settings& settings, Recipe& recipe) {
   recipe.framework = Framework::torchtitan;
   recipe.fused_norm = settings.text("norm") == "fused";
   const json* last_block = settings.find("last_block_resharded");
-  if (recipe.reshard_after_forward == Reshard::always && last_block != nullptr && *last_block == false) {
-    settings.reject("the last block stays gathered although reshard is always: torchtitan's policy frees it");
+  if (last_block != nullptr && *last_block == false) {
+    if (recipe.reshard_after_forward == Reshard::always)
+      settings.reject("the last block stays gathered although reshard is always: torchtitan's policy frees it");
+    if (recipe.reshard_after_forward == Reshard::automatic) recipe.reshard_after_forward = Reshard::all_but_last;
   }
   if (settings.flag("gqa")) settings.reject("grouped heads inside the attention kernel (gqa) have no field yet");
 }

@@ -34,13 +34,12 @@ constexpr Rule hook_rule{
 
 }  // namespace
 
-Fsdp::Fsdp(const Sharding& sharding, ShardedFormats formats, Reshard policy, bool keeps_last_layer)
+Fsdp::Fsdp(const Sharding& sharding, ShardedFormats formats, Reshard policy)
     : shards_(sharding.shards),
       replicated_(sharding.replicated),
       expert_parallel_(sharding.expert_parallel),
       formats_(formats),
-      reshard_(policy),
-      keeps_last_layer_(keeps_last_layer) {
+      reshard_(policy) {
   active_run().parameter_maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
@@ -51,9 +50,11 @@ Fsdp::~Fsdp() { active_run().parameter_maker = nullptr; }
 int Fsdp::open_group(ModulePart part) {
   Group group;
   // The root is never resharded after forward, and by default neither is the head: backward begins with it.
-  const bool last = part == ModulePart::head || (part == ModulePart::last_layer && keeps_last_layer_);
-  group.stays_gathered =
-      part == ModulePart::root || reshard_ == Reshard::never || (reshard_ == Reshard::automatic && last);
+  // torchtitan kept the last layer, too, when embedding and head were of the root's group (83e6941
+  // models/llama3/infra/parallelize.py: apply_fsdp, and what it replaced).
+  const bool last = part == ModulePart::last_layer && reshard_ == Reshard::all_but_last;
+  const bool head = part == ModulePart::head && reshard_ != Reshard::always;
+  group.stays_gathered = part == ModulePart::root || reshard_ == Reshard::never || head || last;
   group.layer = active_run().layer;
   group.shards = shards_;
   open_ = groups_.size();

@@ -36,9 +36,7 @@ struct Sharding {
 class Fsdp : public ModuleWrapper {
  public:
   /// Hooks the run's parameter_maker while it lives.
-  /// `keeps_last_layer`: by default the last layer stays gathered after forward, as in torchtitan
-  /// (infra/parallelize.py: apply_fsdp).
-  Fsdp(const Sharding& sharding, ShardedFormats formats, Reshard reshard, bool keeps_last_layer);
+  Fsdp(const Sharding& sharding, ShardedFormats formats, Reshard reshard);
   ~Fsdp() override;
 
   int open_group(ModulePart part) override;
@@ -90,7 +88,6 @@ class Fsdp : public ModuleWrapper {
   std::int64_t expert_parallel_;
   ShardedFormats formats_;
   Reshard reshard_;
-  bool keeps_last_layer_;
   bool accumulating_ = false;
   std::size_t open_ = 0;  ///< group that parameters made now belong to
   std::vector<Group> groups_;

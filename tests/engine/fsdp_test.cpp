@@ -46,7 +46,10 @@ TEST_CASE("FSDP2 on one GPU holds 4 + 8 bytes a weight, and 2 more of those that
   config.recipe.reshard_after_forward = Reshard::automatic;
   const Bytes block = 4 * 1024 * 1024 + 3 * 1024 * 2816 + 2 * 1024;
   const Bytes head = 1024 + 32000 * 1024;
+  CHECK(of(after_forward(config), Component::gathered_parameters) == 2 * head);
+  config.recipe.reshard_after_forward = Reshard::all_but_last;
   CHECK(of(after_forward(config), Component::gathered_parameters) == 2 * (block + head));
+  config.recipe.reshard_after_forward = Reshard::automatic;
   CHECK(after_forward(config, true) == after_forward(config, false));
 }
 

@@ -269,8 +269,6 @@ bool describes(const Model& m) {
          !m.tie_word_embeddings && (is_qwen3(m) || has_plain_heads(m));
 }
 
-bool keeps_last_block(const Model& m) { return m.qk_norm == QkNorm::none && m.latent_attention.kv_lora_rank == 0; }
-
 std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm,
                                                        bool float8) {
   return std::make_unique<Llama>(model, weights, fused_norm, float8);

@@ -12,10 +12,6 @@ namespace trainmem::torchtitan {
 
 /// Whether torchtitan's Llama describes the model: RMSNorm before attention and MLP, a gated MLP, RoPE, no biases.
 bool describes(const Model& model);
-/// Whether the last block stays gathered after forward, as Llama's does (torchtitan 9dec370
-/// parallelisms/parallelize_llama.py: apply_fsdp); other models' blocks are all resharded (d66b72a
-/// experiments/llama4/infra/parallelize.py: apply_fsdp).
-bool keeps_last_block(const Model& model);
 
 /// `float8`: linear layers of dense blocks multiply in fp8.
 std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm, bool float8);
