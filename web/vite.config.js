@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 import { prerenderAccuracy } from './pages/accuracy.js';
+import { writeBillOfMaterials } from './pages/bill_of_materials.js';
 import { fill } from './pages/fill.js';
 import { frame } from './pages/frame.js';
 import { headStart } from './pages/head_start.js';
@@ -61,6 +62,7 @@ export default defineConfig({
     prerenderAccuracy(),
     presetPagesPlugin(engine),
     serviceWorker(),
+    writeBillOfMaterials(),
     offline(engine, [squeeze, noGlobals]),
   ],
   cacheDir: at('../build/vite'),
