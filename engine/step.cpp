@@ -31,6 +31,12 @@ Tensor make_tokens(const Recipe& recipe, const char* role) {
   return tokens;
 }
 
+/// torchtitan config/job_config.py: mixed_precision_reduce is float32 unless said otherwise.
+DType reduction_format(const Recipe& recipe) {
+  const bool automatic = recipe.gradient_reduce_dtype == DType::automatic;
+  return automatic && recipe.framework == Framework::torchtitan ? DType::float32 : recipe.gradient_reduce_dtype;
+}
+
 Tensor make_positions(const Recipe& recipe) {
   Tensor positions = allocate({recipe.sequence_length}, DType::int64, {&input_rule, "positions"});
   note_kept(positions, input_rule);
@@ -158,7 +164,7 @@ class Training {
     if (recipe.data_parallel != DataParallel::fsdp) return nullptr;
     // On one GPU FSDP2 still has the mixed precision: torchtitan distributed/parallel_dims.py, _mesh_exist.
     if (shards == 1 && recipe.precision != Precision::fsdp_bf16) return nullptr;
-    const ShardedFormats formats{formats_.computation, recipe.gradient_reduce_dtype, recipe.offload_parameters};
+    const ShardedFormats formats{formats_.computation, reduction_format(recipe), recipe.offload_parameters};
     if (recipe.fsdp_version == 1) {
       const bool reentrant = recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant;
       return std::make_unique<Fsdp1>(shards, formats, reentrant);
