@@ -91,7 +91,7 @@ class Training {
     wrapper_ = make_wrapper();
     if (uses_zero(recipe)) zero_ = make_zero(recipe);
     put_in_force(recipe);
-    if (recipe.tensor_parallel > 1 && recipe.framework != Framework::torchtitan) positions_ = make_positions(recipe);
+    if (divides_by_dtensors(recipe) && recipe.framework != Framework::torchtitan) positions_ = make_positions(recipe);
     if (recipe.pipeline_parallel > 1) {
       TorchPipeline pipeline(config_, options_, wrapper_.get());
       make_optimizer();
@@ -129,7 +129,9 @@ class Training {
     run_.legacy_models = recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
     run_.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope};
     run_.compiles_blocks = recipe.compile_blocks;
-    run_.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel, recipe.loss == Loss::vocabulary_parallel};
+    if (divides_by_dtensors(recipe))
+      run_.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel,
+                              recipe.loss == Loss::vocabulary_parallel};
     run_.offload_checkpoints = recipe.offload_checkpoints;
     run_.context_parallel = {recipe.context_parallel, recipe.context_parallel_method};
     run_.expert_parallel = {recipe.expert_parallel, recipe.expert_imbalance};
@@ -243,7 +245,7 @@ class Training {
 
 std::unique_ptr<transformers::Architecture> make_architecture(const Model& whole, const Recipe& recipe) {
   const DType weights = formats(recipe).weights;
-  const Model model = recipe.tensor_parallel > 1 ? tensor_parallel_share(whole, recipe.tensor_parallel) : whole;
+  const Model model = recipe.tensor_parallel > 1 ? tensor_parallel_share(whole, recipe) : whole;
   if (recipe.framework == Framework::torchtune && recipe.tensor_parallel == 1 && torchtune::describes(model))
     return torchtune::make_decoder(model, weights);
   if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);

@@ -22,6 +22,7 @@ std::string kind_of(const CaseScore& one) {
   if (one.file == "fsdp1") return "FSDP1";
   if (one.file == "fsdp2") return "FSDP2";
   if (one.file == "tensor_parallel") return "tensor parallel";
+  if (one.file == "tensor_parallel_plan") return "tensor parallel, transformers' plan";
   if (one.file == "torchtitan") return "torchtitan, FSDP2";
   return one.file;
 }

@@ -172,7 +172,7 @@ void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) 
   recipe.sequence_parallel = settings.flag("sequence_parallel");
   if (settings.flag("loss_parallel")) recipe.loss = Loss::vocabulary_parallel;
   recipe.data_parallel_size = world / std::max<std::int64_t>(recipe.tensor_parallel, 1);
-  if (kind == "ddp" || kind == "tune" || kind.empty()) {
+  if (kind == "ddp" || kind == "tune" || kind == "tp_plan" || kind.empty()) {
     recipe.data_parallel = DataParallel::ddp;
     recipe.ddp_bucket_mb = settings.integer("bucket_cap_mb", recipe.ddp_bucket_mb);
     recipe.gradient_as_bucket_view = settings.flag("gradient_as_bucket_view");
@@ -246,7 +246,7 @@ std::string translate_case(const json& trace_case, Config& config) {
   Settings settings(trace_case.at("config"));
   for (const Issue& issue : issues) settings.reject(issue.message);
   for (const char* of_no_consequence :
-       {"preset", "steps", "last_block_resharded", "limit_all_gathers", "use_orig_params"}) {
+       {"plan", "preset", "steps", "last_block_resharded", "limit_all_gathers", "use_orig_params"}) {
     settings.find(of_no_consequence);
   }
   recipe.framework = Framework::transformers;
@@ -269,6 +269,8 @@ std::string translate_case(const json& trace_case, Config& config) {
     recipe.training_loop = TrainingLoop::trainer;
   read_parallel(settings, kind, recipe);
   read_lora(settings, config);
+  // transformers' models as torch.distributed.tensor.parallel divides them.
+  if (kind == "tp") recipe.framework = Framework::pytorch;
   if (kind == "titan") read_torchtitan(settings, recipe);
   if (kind == "tune") read_torchtune(settings, recipe);
   return settings.reasons();

@@ -1,4 +1,6 @@
-// What tensor parallelism of DTensors (parallel/tensor.h) does not do yet.
+// What tensor parallelism of DTensors and of transformers' plans (parallel/tensor.h) does not do yet.
+#include "engine/parallel/tensor.h"
+
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
@@ -15,7 +17,7 @@ bool is_llama_block(const Model& model) {
 constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework megatron.";
 constexpr const char* to_one_gpu = "/recipe/tensor_parallel=1";
 
-constexpr Missing<Config> all_missing[] = {
+constexpr Missing<Config> of_dtensors[] = {
     {"/model/model_type", "Tensor parallelism of this model type is", one_gpu,
      [](const Config& c) { return !is_llama_block(c.model); }, to_one_gpu},
     {"/model/experts/num_experts", "Tensor parallelism of experts is", one_gpu,
@@ -48,11 +50,32 @@ constexpr Missing<Config> all_missing[] = {
      [](const Config& c) { return c.recipe.loss != Loss::full && c.recipe.loss != Loss::vocabulary_parallel; }, "full"},
 };
 
+constexpr const char* of_pytorch = "Choose framework pytorch: it divides Llama's models by DTensors.";
+constexpr const char* to_pytorch = "/recipe/framework=pytorch";
+
+constexpr Missing<Config> of_plans[] = {
+    {"/model/model_type", "transformers' plan of tensor parallelism, of this model type, is", one_gpu,
+     [](const Config& c) { return !has_tensor_parallel_plan(c.model); }, to_one_gpu},
+    {"/model/qk_norm", "transformers' plan of tensor parallelism for norms over all heads is", one_gpu,
+     [](const Config& c) { return c.model.qk_norm == QkNorm::full; }, to_one_gpu},
+    {"/model/attention_output_bias", "transformers' plan of tensor parallelism for a bias of row-wise layers is",
+     one_gpu, [](const Config& c) { return c.model.attention_output_bias || c.model.mlp_bias; }, to_one_gpu},
+    {"/recipe/sequence_parallel", "Sequence parallelism by transformers' plan is", of_pytorch,
+     [](const Config& c) { return c.recipe.sequence_parallel; }, "0"},
+    {"/recipe/data_parallel", "transformers' plan of tensor parallelism beside data parallelism is", of_pytorch,
+     [](const Config& c) { return c.recipe.data_parallel_size > 1; }, to_pytorch},
+    {"/recipe/lora/rank", "transformers' plan of tensor parallelism with LoRA is", one_gpu,
+     [](const Config& c) { return c.recipe.lora.rank > 0; }, to_one_gpu},
+    {"/recipe/loss", "This loss, by transformers' plan of tensor parallelism, is", "Choose full.",
+     [](const Config& c) { return c.recipe.loss != Loss::full; }, "full"},
+};
+
 }  // namespace
 
 void report_not_modelled_tensor(const Config& config, Issues& issues) {
   if (config.recipe.tensor_parallel <= 1) return;
-  report<Config>(all_missing, config, issues);
+  if (uses_tensor_parallel_plan(config.recipe)) return report<Config>(of_plans, config, issues);
+  report<Config>(of_dtensors, config, issues);
 }
 
 }  // namespace trainmem

@@ -55,6 +55,22 @@ bool is_compiled() { return active_run().compiled_region != 0; }
 
 }  // namespace
 
+bool uses_tensor_parallel_plan(const Recipe& recipe) {
+  return recipe.framework == Framework::transformers && recipe.tensor_parallel > 1;
+}
+
+bool divides_by_dtensors(const Recipe& recipe) {
+  return recipe.tensor_parallel > 1 && !uses_tensor_parallel_plan(recipe);
+}
+
+bool has_tensor_parallel_plan(const Model& model) {
+  for (const char* type :
+       {"llama", "mistral", "ministral", "qwen2", "qwen3", "smollm3", "arcee", "seed_oss", "gemma", "gemma2",
+        "gemma3_text", "granite", "olmo", "cohere", "cohere2", "ernie4_5", "helium", "starcoder2"})
+    if (model.model_type == type) return true;
+  return false;
+}
+
 WeightSplit weight_split(const char* role) {
   if (active_run().tensor_parallel.size == 1) return WeightSplit::none;
   for (const char* name : {"query", "key", "value", "gate", "up", "logits"})
@@ -64,12 +80,13 @@ WeightSplit weight_split(const char* role) {
   return WeightSplit::none;
 }
 
-Model tensor_parallel_share(const Model& model, std::int64_t size) {
+Model tensor_parallel_share(const Model& model, const Recipe& recipe) {
+  const Size size = recipe.tensor_parallel;
   Model share = model;
-  share.num_attention_heads /= size;
-  share.num_key_value_heads /= size;
-  share.intermediate_size /= size;
-  share.vocab_size /= size;
+  share.num_attention_heads = share.num_attention_heads / size;
+  share.num_key_value_heads = share.num_key_value_heads / size;
+  share.intermediate_size = share.intermediate_size / size;
+  if (!uses_tensor_parallel_plan(recipe)) share.vocab_size = share.vocab_size / size;
   return share;
 }
 

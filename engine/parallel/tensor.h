@@ -6,6 +6,13 @@
 // whole: results are all-reduced, and so are the gradients of each column-wise layer's input.
 // Sources: torchtitan models/llama3/infra/parallelize.py (apply_tp); pytorch
 // torch/distributed/tensor/parallel/style.py, torch/distributed/_functional_collectives.py.
+//
+// transformers divides by plans of its own (tp_plan="auto"): heads and the MLP's width. Weights are plain tensors, and
+// collectives, hooked around the linear layers, are in place: a GPU runs the step of a model with its share of both.
+// Embedding, norms and head are whole on every GPU: post_init starts from an empty plan, so that of the head, which the
+// classes name, is not in force.
+// Sources: transformers integrations/tensor_parallel.py, modeling_utils.py (post_init), and the configurations'
+// base_model_tp_plan.
 #pragma once
 
 #include "engine/config.h"
@@ -13,14 +20,21 @@
 
 namespace trainmem {
 
+/// Whether DTensors divide the model; under framework transformers its own plan does.
+bool divides_by_dtensors(const Recipe& recipe);
+bool uses_tensor_parallel_plan(const Recipe& recipe);
+/// Whether transformers' plan for the model is Llama's: column-wise query, key, value, gate and up, row-wise output.
+bool has_tensor_parallel_plan(const Model& model);
+
 /// How a linear layer's weight is split over the GPUs.
 enum class WeightSplit { none, columns, rows };
 
 /// The split of the layer that makes `role`: "query", "down".
 WeightSplit weight_split(const char* role);
 
-/// The share of a model that one of `size` GPUs has.
-Model tensor_parallel_share(const Model& model, std::int64_t size);
+/// The share of a model that one of the recipe's GPUs has. By transformers' plan the embedding is whole: so is
+/// vocab_size.
+Model tensor_parallel_share(const Model& model, const Recipe& recipe);
 
 /// Group of the parameters that every GPU has whole. They are DTensors like the others with sequence parallelism, and
 /// under FSDP; else the optimizer steps them apart: one call takes either DTensors or tensors.
@@ -36,7 +50,6 @@ Tensor reduce_rows(Tensor x);
 Tensor vocabulary_embedding(const Tensor& table, const Tensor& ids);
 /// Logits of this GPU's part of the vocabulary made whole, unless the loss takes the parts.
 Tensor gather_logits(Tensor logits);
-
 /// Cross entropy of fp32 logits of which each GPU has a part of the vocabulary.
 /// torch/distributed/tensor/parallel/loss.py: loss_parallel.
 Tensor vocabulary_cross_entropy(Tensor logits, const Tensor& labels);

@@ -64,6 +64,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"torchtitan", 2},
       {"torchtune", 0},
       {"tensor_parallel", 0},
+      {"tensor_parallel_plan", 0},
       {"other_families", 0},
       {"other_settings", 0},
       {"drawn_settings", 0},
