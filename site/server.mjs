@@ -74,9 +74,8 @@ async function inlineHashes(folder) {
 /** Starts a server; gives {server, address}. Port 0 takes a free one. */
 export async function serve({ folder, port = 0, host = '127.0.0.1', contentSecurityPolicy = true }) {
   const root = resolve(folder);
-  const headers = headersOf(await inlineHashes(root));
   const server = createServer(async (request, response) => {
-    for (const [name, value] of Object.entries(headers)) {
+    for (const [name, value] of Object.entries(headersOf(await inlineHashes(root)))) {
       if (contentSecurityPolicy || name !== 'Content-Security-Policy') response.setHeader(name, value);
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {

@@ -40,7 +40,7 @@ function row(view: View, name: string, line: TextbookLine, allocated: number, sc
     </button>
     ${
       open
-        ? html`<div class="formula">
+        ? html`<div class="formula reason">
             <p><code>${formula(line.formula)}</code> <span class="nowrap">= ${exactBytes(line.bytes)}</span></p>
             ${line.leaves_out ? html`<p>Leaves out ${line.leaves_out.replace(/\.?$/, '.')}</p>` : nothing}
             <p class="muted">${sentence(line.source)}</p>
@@ -116,13 +116,8 @@ export const textbookStyles = css`
     background: var(--ink);
   }
   .formula {
-    display: grid;
     gap: 4px;
     margin: 2px 0 14px 8px;
-    padding-inline-start: 14px;
-    border-inline-start: 3px solid var(--outline);
-    font-size: 13.5px;
-    line-height: 1.5;
     overflow-wrap: anywhere;
   }
   .formula p {

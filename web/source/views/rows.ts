@@ -17,7 +17,7 @@ const breakable = (name: string) =>
 
 function explanation(row: Row) {
   const size = row.element_bytes === 1 ? '1 byte' : `${row.element_bytes} bytes`;
-  return html`<dl class="explanation">
+  return html`<dl class="explanation reason">
     <div><dt>Why</dt><dd>${sentence(row.why)}</dd></div>
     <div><dt>Bytes</dt><dd><code>${formula(row.formula)}</code> <span class="nowrap">= ${exactBytes(row.bytes)}</span></dd></div>
     <div>
@@ -232,14 +232,17 @@ export const rowStyles = css`
   .rows .rest td {
     padding-block: 4px 12px;
   }
-  .explanation {
+  /* What an opened line says, here and under the textbook formulas. */
+  .reason {
     display: grid;
-    gap: 6px;
-    margin: 4px 0 14px 50px;
     padding-inline-start: 14px;
-    border-inline-start: 3px solid var(--fill);
+    border-inline-start: 3px solid var(--fill, var(--outline));
     font-size: 13.5px;
     line-height: 1.5;
+  }
+  .explanation {
+    gap: 6px;
+    margin: 4px 0 14px 50px;
   }
   .explanation > div {
     display: grid;
