@@ -216,8 +216,7 @@ constexpr Field fields[] = {
     {"/recipe/reshard_after_forward", "reshard", [](Config& c) -> Member { return c.recipe.reshard_after_forward; }, 0,
      0, "", "Data parallelism",
      "FSDP frees gathered weights after a block's forward; auto: always, but not with a pipeline; all_but_last: not "
-     "those "
-     "of the last block (torchtitan before August 2025)."},
+     "those of the last block (torchtitan before August 2025)."},
     {"/recipe/fsdp_wrap_embeddings", "fsdp_emb", [](Config& c) -> Member { return c.recipe.fsdp_wrap_embeddings; }, 0,
      1, "", "Data parallelism", "Embedding, and final norm with head, are FSDP groups of their own."},
     {"/recipe/ddp_bucket_mb", "bucket", [](Config& c) -> Member { return c.recipe.ddp_bucket_mb; }, 1, 1048576, "MiB",
