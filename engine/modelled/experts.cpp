@@ -23,6 +23,8 @@ bool against_class(const Config& c, bool (*part)(const Config&)) {
   return part(c) != part(of_class);
 }
 
+bool quantised_experts(const Config& c) { return experts(c) && c.recipe.quantization != Quantization::none; }
+
 constexpr const char* own_class = "Choose a model_type whose class has it, or leave it as the class has it.";
 
 constexpr Missing<Config> all_missing[] = {
@@ -65,10 +67,15 @@ constexpr Missing<Config> all_missing[] = {
        return experts(c) && c.recipe.recomputation == Recomputation::selective_operations && !megatron(c);
      },
      "full"},
-    {"/recipe/lora/rank", "LoRA on latent attention is", "Set it to 0, or choose another model.",
-     [](const Config& c) { return latent(c) && c.recipe.lora.rank > 0; }, "0"},
-    {"/recipe/quantization", "Quantised weights of experts are", "Set it to none.",
-     [](const Config& c) { return experts(c) && c.recipe.quantization != Quantization::none; }, "none"},
+    {"/recipe/transformers_release", "Quantised experts of older releases, each a layer of its own, are",
+     "Set it to current, where stacked experts stay in 16 bits.",
+     [](const Config& c) {
+       return quantised_experts(c) && c.recipe.transformers_release != TransformersRelease::current;
+     },
+     "current"},
+    {"/recipe/loss", "Quantised experts of older releases, whose loss this is, are",
+     "Set it to full: in current releases stacked experts stay in 16 bits.",
+     [](const Config& c) { return quantised_experts(c) && c.recipe.loss == Loss::legacy; }, "full"},
 };
 
 }  // namespace

@@ -17,8 +17,6 @@
 namespace trainmem {
 namespace {
 
-constexpr const char* dense_model = "Choose a dense model.";
-
 /// Whether Megatron's layers run, and not those of transformers or torchtitan.
 bool has_megatron_layers(const Config& c) {
   return c.recipe.framework == Framework::megatron || uses_megatron_deepspeed(c.recipe);
@@ -26,12 +24,16 @@ bool has_megatron_layers(const Config& c) {
 
 /// One line for each missing feature.
 constexpr Missing<Config> all_missing[] = {
-    {"/model/linear_attention_every", "Linear attention is", dense_model,
-     [](const Config& c) { return c.model.linear_attention_every > 0; }},
+    {"/model/linear_attention_every", "Linear attention in a model of another type than minimax is", "Set it to 0.",
+     [](const Config& c) { return c.model.linear_attention_every > 0 && c.model.model_type != "minimax"; }, "0"},
+    {"/model/linear_attention_every", "Linear attention under Megatron is", "Choose framework transformers.",
+     [](const Config& c) { return c.model.linear_attention_every > 0 && has_megatron_layers(c); }, to_transformers},
+    {"/recipe/sequence_length", "Linear attention over so many blocks of 256 tokens is", "Give at most 32768.",
+     [](const Config& c) { return c.model.linear_attention_every > 0 && c.recipe.sequence_length > 32768; }, "32768"},
     {"/recipe/fused_norm", "A fused norm of this model is", "Set it to false.",
      [](const Config& c) {
        return c.recipe.fused_norm && !has_megatron_layers(c) && c.recipe.framework != Framework::torchtitan &&
-              !transformers::has_fused_norm(c.model);
+              transformers::fused_norm(c.model) == transformers::FusedNorm::none;
      },
      "0"},
     {"/recipe/fused_mlp", "A fused MLP of this model is", "Set it to false.",
@@ -65,8 +67,11 @@ constexpr Missing<Config> all_missing[] = {
               c.recipe.fsdp_version == 1 && c.recipe.data_parallel_size > 1 && !is_half(formats(c.recipe).weights);
      },
      "/recipe/fsdp_version=2"},
-    {"/recipe/quantization", "Quantised weights of Falcon are", "Set it to none.",
-     [](const Config& c) { return c.recipe.quantization != Quantization::none && c.model.model_type == "falcon"; },
+    {"/recipe/quantization", "Quantised weights of Llama 4, whose router cannot be, are", "Set it to none.",
+     [](const Config& c) {
+       return c.recipe.quantization != Quantization::none && c.model.model_type == "llama4_text" &&
+              c.model.experts.num_experts > 0;
+     },
      "none"},
     {"/recipe/quantization", "Training on 8-bit weights is", "Choose nf4 or nf4_double.",
      [](const Config& c) { return c.recipe.quantization == Quantization::int8; }, "nf4"},

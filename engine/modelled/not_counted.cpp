@@ -14,6 +14,14 @@ std::vector<std::string> not_counted(const Config& config) {
     sentences.emplace_back("transformers has eager attention only for this model: that is what is counted.");
   if (recipe.quantization != Quantization::none)
     sentences.emplace_back("4-bit weights follow bitsandbytes' source; no recorded step stands behind them.");
+  const bool stacked_experts = torch && config.model.experts.num_experts > 0 && type != "deepseek";
+  if (stacked_experts && recipe.quantization != Quantization::none)
+    sentences.emplace_back("Stacked experts stay in 16 bits: bitsandbytes quantises linear layers alone.");
+  if (stacked_experts && recipe.lora.rank > 0)
+    sentences.emplace_back("Adapters of stacked experts, which late releases of peft make of gate, up and down.");
+  if (torch && type == "grok-1")
+    sentences.emplace_back(
+        "Grok-1 has no class in transformers: its layers are Gemma 2's with Mixtral's experts here.");
   if (torch && recipe.data_parallel == DataParallel::ddp && recipe.data_parallel_size > 1)
     sentences.emplace_back("DDP's buckets are counted as one buffer: how they are split can move reserved memory.");
   if (!torch && config.model.experts.num_experts > 0)

@@ -133,6 +133,15 @@ Model dbrx() {
   return model;
 }
 
+Model minimax() {
+  Model model = make("minimax", 32000, 4096, 32, 32, 8, 14336);
+  model.max_position_embeddings = 131072;
+  model.linear_attention_every = 8;  // layer_types of the published models; the class would alternate
+  model.experts.num_experts = 8;
+  model.experts.num_experts_per_tok = 2;
+  return model;
+}
+
 Model minimax_m2() {
   Model model = make("minimax_m2", 200064, 3072, 62, 48, 8, 1536);
   model.head_dim = 128;
@@ -154,8 +163,8 @@ Model deepseek() {
   return model;
 }
 
-const Model classes[] = {mixtral(), qwen2_moe(), qwen3_moe(),   olmoe(), deepseek_v2(), deepseek_v3(),
-                         gpt_oss(), glm4_moe(),  llama4_text(), dbrx(),  minimax_m2(),  deepseek()};
+const Model classes[] = {mixtral(),  qwen2_moe(),   qwen3_moe(), olmoe(),   deepseek_v2(), deepseek_v3(), gpt_oss(),
+                         glm4_moe(), llama4_text(), dbrx(),      minimax(), minimax_m2(),  deepseek()};
 
 const HuggingFaceValue* find(const HuggingFaceConfig& config, std::string_view name) {
   for (const auto& [key, value] : config) {

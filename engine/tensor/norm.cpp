@@ -11,8 +11,8 @@ constexpr Rule layer_norm_rule{"layer_norm", "input, mean and 1/std of a layer n
 constexpr Rule rms_norm_rule{"rms_norm", "input and 1/rms of an RMS norm: its backward needs them",
                              "derivatives.yaml: _fused_rms_norm"};
 
-constexpr Rule in_place_rms_norm_rule{"rms_norm", "input and 1/rms of an RMS norm: its backward needs them",
-                                      "Liger-Kernel src/liger_kernel/ops/rms_norm.py: LigerRMSNormFunction"};
+constexpr Rule liger_rms_norm_rule{"rms_norm", "input and 1/rms of an RMS norm: its backward needs them",
+                                   "Liger-Kernel src/liger_kernel/ops/rms_norm.py: LigerRMSNormFunction"};
 
 Shape statistics_shape(const Tensor& x) {
   Shape shape = x.shape();
@@ -72,20 +72,21 @@ Tensor fused_rms_norm(Tensor argument, const Tensor& weight) {
   return result;
 }
 
-Tensor in_place_rms_norm(Tensor argument, const Tensor& weight) {
+Tensor liger_rms_norm(Tensor argument, const Tensor& weight, bool in_place) {
   const Tensor x = contiguous(std::move(argument));
-  const Ref<Node> node = begin_node(in_place_rms_norm_rule, {&x, &weight});
+  const Ref<Node> node = begin_node(liger_rms_norm_rule, {&x, &weight});
   keep(node, x);
   keep(node, weight);
-  Tensor result = allocate(x.shape(), x.dtype(), {&in_place_rms_norm_rule});
-  const Tensor scale = allocate(statistics_shape(x), DType::float32, {&in_place_rms_norm_rule, "1/rms"});
+  Tensor result = allocate(x.shape(), x.dtype(), {&liger_rms_norm_rule});
+  const Tensor scale = allocate(statistics_shape(x), DType::float32, {&liger_rms_norm_rule, "1/rms"});
   keep(node, scale);
   if (node)
-    node->backward = [](Backward& b) {
+    node->backward = [in_place, shape = x.shape(), dtype = x.dtype()](Backward& b) {
       const Tensor kept_weight = b.kept(1);
+      const Tensor fresh = in_place ? Tensor() : allocate(shape, dtype, {&liger_rms_norm_rule});
       if (b.wants(1))
-        b.give(1, allocate(kept_weight.shape(), kept_weight.dtype(), {&in_place_rms_norm_rule, "weight gradient"}));
-      b.give(0, b.take_gradient());
+        b.give(1, allocate(kept_weight.shape(), kept_weight.dtype(), {&liger_rms_norm_rule, "weight gradient"}));
+      b.give(0, in_place ? b.take_gradient() : fresh);
     };
   finish_node(node, result);
   return result;

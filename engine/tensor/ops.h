@@ -85,8 +85,8 @@ Tensor quantized_linear(Tensor x, const QuantizedWeight& weight, DType computati
 // Norms.
 Tensor layer_norm(Tensor x, const Tensor& weight, const Tensor& bias);
 Tensor fused_rms_norm(Tensor x, const Tensor& weight);
-/// RMSNorm of a kernel library: the gradient is written over the one that comes in.
-Tensor in_place_rms_norm(Tensor x, const Tensor& weight);
+/// RMSNorm of Liger-Kernel. `in_place`: backward writes over the gradient that it is given.
+Tensor liger_rms_norm(Tensor x, const Tensor& weight, bool in_place);
 
 // Pointwise chains in one kernel, as torch.compile makes them: see compiled.cpp.
 Tensor compiled_rms_norm(Tensor x, const Tensor& weight);

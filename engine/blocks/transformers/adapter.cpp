@@ -18,6 +18,9 @@ constexpr Target targets[] = {{"query", "q"},
                               {"key", "k"},
                               {"value", "v"},
                               {"query, key and value", "q,k,v"},
+                              {"query down", "q"},  // latent attention: q_a_proj, kv_a_proj_with_mqa, kv_b_proj
+                              {"key and value down", "k,v"},
+                              {"key and value", "k,v"},
                               {"attention projection", "o"},
                               {"gate", "gate"},
                               {"up", "up"},
@@ -57,8 +60,12 @@ Tensor Adapter::operator()(Tensor base, Tensor x) const {
   return to(std::move(sum), dtype);
 }
 
+// transformers integrations/bitsandbytes.py, replace_with_bnb_linear: every nn.Linear and Conv1D but the head. Stacked
+// experts and their routers are parameters of other modules, and stay as they are.
 bool is_quantized(const char* role) {
-  return active_run().fine_tuning.quantization != Quantization::none && selects("q,k,v,o,gate,up,down", role);
+  if (active_run().fine_tuning.quantization == Quantization::none) return false;
+  return selects("q,k,v,o,gate,up,down", role) || std::string_view(role) == "shared expert gate" ||
+         std::string_view(role) == "output gate";
 }
 
 }  // namespace trainmem::transformers

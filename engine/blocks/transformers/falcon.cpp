@@ -32,7 +32,12 @@ struct FalconLinear {
   Tensor bias;
   Adapter adapter;
   const char* role;
+  Linear quantized;  ///< a 4-bit layer stands in the place of this one
   FalconLinear(Size in, Size out, bool with_bias, DType dtype, const char* name) : role(name) {
+    if (is_quantized(name)) {
+      quantized = Linear(in, out, with_bias, dtype, name);
+      return;
+    }
     weight = make_parameter({out, in}, dtype, name);
     if (with_bias) bias = make_parameter({out}, dtype, name);
     adapter = make_adapter(in, out, name);
@@ -43,6 +48,7 @@ struct FalconLinear {
     return autocast.enabled ? to(weight, autocast.dtype) : weight;
   }
   Tensor operator()(const Tensor& x) const {
+    if (quantized.quantized.defined()) return quantized(x);
     Tensor base = linear(x, transposed_weight(), {}, role);
     if (bias.defined()) base = add(base, bias, role);
     return adapter.defined() ? adapter(std::move(base), x) : base;

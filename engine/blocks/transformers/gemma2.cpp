@@ -11,7 +11,7 @@ class Gemma2Block : public Block {
  public:
   Gemma2Block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
       : attention_(m, form, dtype, layer),
-        mlp_(m, form, dtype),
+        mlp_(make_feed_forward(m, form, dtype, layer)),
         before_attention_(llama_norm_layer(m, form, dtype)),
         after_attention_(llama_norm_layer(m, form, dtype)),
         before_mlp_(llama_norm_layer(m, form, dtype)),
@@ -26,7 +26,7 @@ class Gemma2Block : public Block {
     hidden = residual + hidden;
     residual = hidden;
     hidden = norm_at("norm before MLP", before_mlp_, hidden);
-    hidden = mlp_(hidden);
+    hidden = (*mlp_)(hidden);
     hidden = norm_at("norm after MLP", after_mlp_, hidden);
     hidden = residual + hidden;
     return hidden;
@@ -34,7 +34,7 @@ class Gemma2Block : public Block {
 
  private:
   SelfAttention attention_;
-  FeedForward mlp_;
+  std::unique_ptr<FeedForwardPart> mlp_;
   NormLayer before_attention_, after_attention_, before_mlp_, after_mlp_;
 };
 

@@ -195,6 +195,20 @@ LlamaForm partial(const char* model_type) {
   return result;
 }
 
+LlamaForm minimax() {
+  LlamaForm result = form("minimax");
+  result.block = LlamaForm::BlockForm::minimax;
+  return result;
+}
+
+/// Grok-1 has no class in transformers: the layers of xai-org/grok-1 model.py (DecoderLayer: norms before and after
+/// attention and experts, soft-capped scores), written as Gemma 2's with Mixtral's experts.
+LlamaForm grok() {
+  LlamaForm result = form("grok-1");
+  result.block = LlamaForm::BlockForm::gemma2;
+  return result;
+}
+
 /// PaLM has no class in transformers: the layers of the paper (arXiv 2204.02311, section 2), written as Llama's are:
 /// one norm, attention and gated MLP beside each other, one key/value head.
 LlamaForm palm() {
@@ -242,7 +256,9 @@ const LlamaForm forms[] = {form("llama"),
                            gpt_oss(),
                            llama4(),
                            partial("glm4_moe"),
-                           partial("minimax_m2")};
+                           partial("minimax_m2"),
+                           minimax(),
+                           grok()};
 
 }  // namespace
 
@@ -252,10 +268,18 @@ const LlamaForm* llama_form(const Model& model) {
   return nullptr;
 }
 
-bool has_fused_norm(const Model& model) {
+// Liger-Kernel src/liger_kernel/transformers/monkey_patch.py and rms_norm.py: LigerRMSNormForGemma2, ForGlm4, ForOlmo2
+// and EXAONE 4's are not in place.
+FusedNorm fused_norm(const Model& model) {
+  using BlockForm = LlamaForm::BlockForm;
+  using Norms = NormLayer::Form;
   const LlamaForm* form = llama_form(model);
-  if (form == nullptr || model.norm != Norm::rmsnorm) return false;
-  return form->norm == NormLayer::Form::llama || form->norm == NormLayer::Form::gemma;
+  const Norms norms = form == nullptr ? Norms::layer_norm : form->norm;
+  if (norms == Norms::cohere || norms == Norms::helium) return FusedNorm::none;
+  if (model.norm == Norm::layernorm) return FusedNorm::layer_norm;
+  if (form == nullptr) return FusedNorm::none;
+  return form->block == BlockForm::gemma2 || form->block == BlockForm::olmo2 ? FusedNorm::liger
+                                                                             : FusedNorm::liger_in_place;
 }
 
 bool has_fused_mlp(const Model& model) {

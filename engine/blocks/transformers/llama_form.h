@@ -7,7 +7,7 @@ namespace trainmem::transformers {
 
 struct LlamaForm {
   const char* model_type;
-  enum class BlockForm { llama, stablelm, gemma2, olmo2, cohere } block = BlockForm::llama;
+  enum class BlockForm { llama, stablelm, gemma2, olmo2, cohere, minimax } block = BlockForm::llama;
   NormLayer::Form norm = NormLayer::Form::llama;
   /// How RoPE turns query and key: all channels; with fp32 tables; with tables of the embeddings' format, cast back to
   /// what they were; in fp32 with neighbouring channels as pairs; only the first channels, joined at once or after both
@@ -44,8 +44,15 @@ struct LlamaForm {
   bool scaled_logits = false;     ///< times a number
 };
 
-/// Kernel libraries have one kernel for the RMSNorm of this model, and one that turns query and key in place.
-bool has_fused_norm(const Model& model);
+/// One kernel for the norms of this model: torch's layer norm, which its class calls already, or Liger-Kernel's
+/// RMSNorm. The latter's backward writes over the gradient that it is given, but not where norms follow attention and
+/// MLP.
+enum class FusedNorm { none, layer_norm, liger_in_place, liger };
+FusedNorm fused_norm(const Model& model);
+/// Tokens that lightning attention takes at once. models/minimax/configuration_minimax.py: block_size.
+inline constexpr std::int64_t lightning_block = 256;
+
+/// Kernel libraries have one kernel that turns query and key of this model in place.
 bool has_fused_rope(const Model& model);
 /// Liger-Kernel has one kernel for the gated product of this model's MLP.
 bool has_fused_mlp(const Model& model);

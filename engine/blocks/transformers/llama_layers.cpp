@@ -33,8 +33,11 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   value_ = Linear(h, k * d, m.attention_bias, dtype, "value");
   make_output();
   if (m.qk_norm == QkNorm::none) return;
+  // Of norms of heads Liger-Kernel patches those of Gemma 3 and EXAONE 4, which are not in place.
+  const bool patched = active_run().fused.norm && fused_norm(m) == FusedNorm::liger;
   const auto norm = [&](const Size& heads) {
-    if (m.qk_norm == QkNorm::per_head) return NormLayer(form.norm, {d}, true, false, dtype);
+    if (m.qk_norm == QkNorm::per_head)
+      return NormLayer(patched ? NormLayer::Form::liger : form.norm, {d}, true, false, dtype);
     if (form.norm == NormLayer::Form::cohere) return NormLayer(form.norm, {heads, d}, true, false, dtype);
     return NormLayer(form.norm, {heads * d}, true, false, dtype);
   };
@@ -278,10 +281,25 @@ std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& m, const LlamaFo
   return std::make_unique<FeedForward>(m, form, dtype);
 }
 
+namespace {
+
+/// The one kernel of a norm, or the form as it is.
+NormLayer::Form fused_form(const Model& m, NormLayer::Form form) {
+  switch (fused_norm(m)) {
+    case FusedNorm::none:
+    case FusedNorm::layer_norm: return form;
+    case FusedNorm::liger_in_place: return NormLayer::Form::liger_in_place;
+    case FusedNorm::liger: return NormLayer::Form::liger;
+  }
+  return form;
+}
+
+}  // namespace
+
 NormLayer llama_norm_layer(const Model& m, const LlamaForm& form, DType dtype) {
   NormLayer::Form kind = form.norm;
   if (kind == NormLayer::Form::llama && m.norm == Norm::layernorm) kind = NormLayer::Form::layer_norm;
-  if (active_run().fused.norm && has_fused_norm(m)) kind = NormLayer::Form::in_place;
+  if (active_run().fused.norm) kind = fused_form(m, kind);
   return NormLayer(kind, {m.hidden_size}, m.norm_weight, m.norm_bias, dtype);
 }
 

@@ -54,12 +54,17 @@ Tensor language_head(const Linear& head, Tensor hidden) {
 }
 
 Conv1D::Conv1D(Size in, Size out, DType dtype, const char* name) : role(name) {
+  if (is_quantized(name)) {
+    quantized = Linear(in, out, true, dtype, name);
+    return;
+  }
   weight = make_parameter({in, out}, dtype, name);
   bias = make_parameter({out}, dtype, name);
   adapter = make_adapter(in, out, name);
 }
 
 Tensor Conv1D::operator()(Tensor x) const {
+  if (quantized.quantized.defined()) return quantized(std::move(x));
   if (!adapter.defined()) return conv1d(std::move(x), weight, bias, role);
   Tensor base = conv1d(x, weight, bias, role);
   return adapter(std::move(base), x);
@@ -162,7 +167,8 @@ Tensor NormLayer::operator()(Tensor argument) const {
   switch (form) {
     case Form::layer_norm: return layer_norm(x, weight, bias);
     case Form::fused: return fused_rms_norm(x, weight);
-    case Form::in_place: return in_place_rms_norm(x, weight);
+    case Form::liger_in_place: return liger_rms_norm(x, weight, true);
+    case Form::liger: return liger_rms_norm(x, weight, false);
     case Form::torchtitan: return torchtitan_norm(x, weight);
     case Form::torchtune: return torchtune_norm(x, weight);
     case Form::llama: return llama_norm(x, weight, false);

@@ -29,6 +29,7 @@ struct Conv1D {
   const char* role = nullptr;
   Conv1D(Size in, Size out, DType dtype, const char* name);
   Adapter adapter;
+  Linear quantized;  ///< a 4-bit layer stands in the place of this one
   Tensor operator()(Tensor x) const;
 };
 
@@ -44,7 +45,8 @@ struct NormLayer {
     nemotron,
     helium,
     fused,
-    in_place,
+    liger_in_place,
+    liger,
     torchtitan,
     torchtune
   } form = Form::llama;

@@ -26,7 +26,7 @@ constexpr RouterForm forms[] = {
     {"qwen3_moe", Scores::softmax, true, true}, {"olmoe"},
     {"deepseek_v2", Scores::softmax_in_fp32},   {"deepseek_v3", Scores::sigmoid, true},
     {"glm4_moe", Scores::sigmoid, true},        {"minimax_m2", Scores::sigmoid, true, true, false},
-    {"gpt_oss", Scores::softmax_of_chosen},
+    {"gpt_oss", Scores::softmax_of_chosen},     {"minimax", Scores::softmax, true, false},
 };
 
 const RouterForm& form_of(const Model& model) {
