@@ -94,7 +94,9 @@ class Planner {
     Config config = base_;
     Recipe& r = config.recipe;
     r.tensor_parallel = tensor;
-    r.sequence_parallel = tensor > 1 && r.framework != Framework::deepspeed;
+    // Neither Megatron-DeepSpeed's layers nor transformers' plans divide the sequence.
+    const bool divides_sequence = r.framework != Framework::deepspeed && r.framework != Framework::transformers;
+    r.sequence_parallel = tensor > 1 && divides_sequence;
     r.pipeline_parallel = stages;
     r.context_parallel = context;
     r.data_parallel_size = data;
