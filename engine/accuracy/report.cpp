@@ -33,6 +33,12 @@ double worst(const CaseScore& one, const char* kind, bool of_peak) {
   return result;
 }
 
+// Reserved bytes stand only where they were recorded.
+std::string reserved_columns(const CaseScore& one) {
+  if (one.reserved.recorded == 0) return "      -       -";
+  return percent(one.reserved.error()) + " " + percent(one.reserved_expandable.error());
+}
+
 std::string summary_line(const std::string& name, const Summary& summary) {
   char text[200];
   std::snprintf(text, sizeof text, "%-28s %5d %5d %6d %s %s %s %s\n", name.c_str(), summary.cases, summary.not_scored,
@@ -77,7 +83,7 @@ std::string case_table(const std::vector<CaseScore>& scores, double threshold) {
       text += percent(worst(one, kind, true)) + percent(worst(one, kind, false)) + "  ";
     }
     text += percent(worst(one, "zero_grad", false)) + "  ";
-    text += percent(one.reserved.error()) + " " + percent(one.reserved_expandable.error()) + "  " + one.id + "\n";
+    text += reserved_columns(one) + "  " + one.id + "\n";
   }
   return text;
 }
@@ -85,18 +91,23 @@ std::string case_table(const std::vector<CaseScore>& scores, double threshold) {
 std::string summary_table(const std::vector<CaseScore>& scores, double threshold) {
   Groups files;
   Groups families;
+  Groups reserved_files;
   std::vector<const CaseScore*> all;
+  std::vector<const CaseScore*> with_reserved;
   for (const CaseScore& one : scores) {
     files[one.file].push_back(&one);
     families[one.family].push_back(&one);
     all.push_back(&one);
+    if (one.scored() && one.reserved.recorded == 0) continue;
+    reserved_files[one.file].push_back(&one);
+    with_reserved.push_back(&one);
   }
   constexpr double reserved_threshold = 0.03;
   return "Allocated bytes: each case's worst error over the phases of its last step, peak and end, in percent.\n" +
          summary_block("file", files, all, &CaseScore::worst_phase, threshold) +
          summary_block("family", families, all, &CaseScore::worst_phase, threshold) +
          "Reserved bytes, the worse of default and expandable segments (beyond: 3 %).\n" +
-         summary_block("file", files, all, &CaseScore::worst_reserved, reserved_threshold);
+         summary_block("file", reserved_files, with_reserved, &CaseScore::worst_reserved, reserved_threshold);
 }
 
 std::string scores_json(const std::vector<CaseScore>& scores) {

@@ -198,6 +198,15 @@ TEST_CASE("recorded steps: the report names every case, its errors and what is n
   CHECK(summary.not_scored == 1);
   CHECK(summary.beyond == 1);
   CHECK(summary.worst_under == Approx(-0.5));
+  trace.reserved = {};
+  trace.cannot_translate.clear();
+  const CaseScore without_reserved = score(trace, prediction);
+  CHECK(case_table({without_reserved}, limit).find("-       -  " + trace.id) != std::string::npos);
+  const std::string tables = summary_table({good, without_reserved}, limit);
+  const auto cases_of_all = [&tables](std::size_t from) { return tables.substr(tables.find("all  ", from), 34); };
+  const std::size_t reserved = tables.find("Reserved bytes");
+  CHECK(cases_of_all(0) == "all                              2");
+  CHECK(cases_of_all(reserved) == "all                              1");
   const std::string rows = rows_report(trace, prediction);
   CHECK(rows.find("12582912 bytes bfloat16") != std::string::npos);
 }
