@@ -266,7 +266,8 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   const std::string type = model_type->text == "kimi_k2" ? "deepseek_v3" : model_type->text;  // its class, renamed
   const Model* defaults = huggingface_defaults(type);
   if (defaults == nullptr) {
-    not_modelled(issues, "model_type", "The model_type '" + model_type->text + "' is not modelled.");
+    issues.push_back({"not_yet_modelled", "/model_type", "The model_type '" + model_type->text + "' is not modelled.",
+                      "If its layers are those of another class, such as llama or qwen3_moe, give that model_type."});
     return {};
   }
   Model model = *defaults;

@@ -160,6 +160,7 @@ TEST_CASE("Hugging Face: a class that is not known and an unknown activation are
   REQUIRE(issues.size() == 1);
   CHECK(issues[0].code == "not_yet_modelled");
   CHECK(issues[0].path == "/model_type");
+  CHECK(issues[0].hint.find("give that model_type") != std::string::npos);
   issues.clear();
   read(R"({"model_type": "llama", "hidden_act": "mish"})", issues);
   REQUIRE(issues.size() == 1);
