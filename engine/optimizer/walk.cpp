@@ -44,6 +44,17 @@ T& at(std::array<T, optimizer_slots>& slots, int slot) {
   return slots[static_cast<std::size_t>(slot)];
 }
 
+/// The parameter stepped after the one before `next`, the last of its layer. Layers that are repeated begin anew.
+std::size_t first_after(std::size_t next) {
+  const Run& run = active_run();
+  const std::vector<std::int32_t>& layers = run.parameter_layers;
+  const std::int32_t layer = layers[next - 1];
+  if (layer < 0 || run.times_of(layer).value() == 1) return next;
+  const auto beside = [&](std::int32_t other) { return other >= 0 && run.group_of(other) == run.group_of(layer); };
+  if (next < layers.size() && beside(layers[next])) return next;
+  return static_cast<std::size_t>(std::find_if(layers.begin(), layers.end(), beside) - layers.begin());
+}
+
 void drop(std::vector<Tensor>& list) {
   if (list.empty()) return;
   for_each_parameter([&](std::size_t i, const Tensor&) { list[i].reset(); });
@@ -149,9 +160,10 @@ void OptimizerWalk::step() {
     Variables variables;
     const auto let_go = [&](std::size_t next) {
       // A variable holds its tensor until the next parameter's is there. A layer that is repeated must not end what
-      // began before it: what the embedding leaves behind meets the first layer here, before that begins.
-      const bool outside = active_run().parameter_layers[next - 1] < 0;
-      if (outside && next < parameters.size() && steps(next)) walk(parameters[next], variables);
+      // began before it: what a stretch leaves behind meets the next one's first parameter here, before that begins.
+      std::size_t met = first_after(next);
+      while (met < parameters.size() && !steps(met)) ++met;
+      if (met < parameters.size()) walk(parameters[met], variables);
       for (Tensor& variable : variables) variable.reset();
     };
     for_each_parameter(
