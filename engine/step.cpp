@@ -166,8 +166,12 @@ class Training {
     if (recipe.data_parallel != DataParallel::fsdp) return nullptr;
     // On one GPU FSDP2 still has the mixed precision: torchtitan distributed/parallel_dims.py, _mesh_exist.
     if (shards == 1 && recipe.precision != Precision::fsdp_bf16) return nullptr;
-    const ShardedFormats formats{formats_.computation, reduction_format(recipe), recipe.offload_parameters};
+    ShardedFormats formats{formats_.computation, reduction_format(recipe), recipe.offload_parameters};
     if (recipe.fsdp_version == 1) {
+      // Without MixedPrecision each group computes in its own format: adapters in fp32 beside weights in 16 bits.
+      const bool mixed = recipe.precision == Precision::fsdp_bf16 || recipe.precision == Precision::fp8 ||
+                         recipe.activations_dtype != DType::automatic;
+      if (!mixed) formats.parameters = DType::automatic;
       const bool reentrant = recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant;
       return std::make_unique<Fsdp1>(shards, formats, reentrant);
     }

@@ -29,6 +29,10 @@ constexpr Rule hooked_rule{
     "hooked input", "input of a frozen group, or its gradient: the hook that frees the group holds them", runtime};
 constexpr Rule hook_rule{"post-backward hook", "", runtime};
 
+/// Where a weight may begin: addresses of the gathered weights are multiples of 16 bytes. _flat_param.py,
+/// _get_aligned_numel.
+Size aligned(Size elements, const Tensor& weight) { return round_up(elements, Size(128 / bits(weight.dtype()))); }
+
 }  // namespace
 
 Fsdp1::Fsdp1(Size shards, ShardedFormats formats, bool reentrant)
@@ -57,7 +61,10 @@ Tensor Fsdp1::make(const Shape& shape, DType dtype, const char* /*name*/) {
   group.frozen = run.frozen;
   Tensor weight = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
   weight->requires_grad = !run.frozen;
-  group.elements = group.elements + shape.elements();
+  group.padded = aligned(group.padded, weight) + shape.elements();
+  // The first adapter's forward follows the previous block's: in backward it starts that block's gather.
+  if (adapter && group.weights.empty())
+    weight->gradient_hook = [this, block = open_](const Tensor&) { prefetch(block); };
   group.weights.push_back(weight);
   return weight;
 }
@@ -79,7 +86,7 @@ void Fsdp1::close_groups() {
   for (Group& group : groups_) {
     const Layer layer(group.layer);
     stretches.enter(group.layer);
-    group.padded = round_up(group.elements, shards_);
+    group.padded = round_up(group.padded, shards_);
     const Shape shard{group.padded / shards_};
     group.shard = formats_.offloaded ? allocate_nothing(shard, group.stored)
                                      : allocate(shard, group.stored, {&shard_rule, "flat parameter shard"});
@@ -94,10 +101,12 @@ void Fsdp1::register_parts(Group& group) {
   const Size shard = group.padded / shards_;
   Size begin = 0;
   for (const Tensor& weight : group.weights) {
+    begin = aligned(begin, weight);
     if (begin.value() >= shard.value()) break;
     const Size end = begin + weight.elements();
     const Size inside = end.value() < shard.value() ? weight.elements() : shard - begin;
     group.parts.push_back(alias(group.shard, {inside}, contiguous_strides({inside})));
+    group.parts.back()->requires_grad = !group.frozen;
     register_parameter(group.parts.back());
     begin = end;
   }
@@ -177,6 +186,10 @@ void Fsdp1::add_output(int index, const Tensor& output) {
 
 void Fsdp1::before_backward(std::size_t index) {
   gather_all(index);
+  if (groups_[index].adapters < 0) prefetch(index);
+}
+
+void Fsdp1::prefetch(std::size_t index) {
   if (reentrant_) return;
   const auto found = std::find(forward_order_.begin(), forward_order_.end(), index);
   if (found != forward_order_.begin() && found != forward_order_.end()) gather_all(*(found - 1));
@@ -195,8 +208,8 @@ void Fsdp1::reduce(Group& group) {
   Run& run = active_run();
   const DType computed = group.weights[0].dtype();
   const Set<Component> component(run.component, Component::communication);
-  // The views' backward lays the gradients into one.
-  Tensor flat_gradient = allocate({group.elements}, computed, {&flat_gradient_rule});
+  // The views' backward lays the gradients into one, with zeros for the padding: the reduction copies nothing.
+  Tensor flat_gradient = allocate({group.padded}, computed, {&flat_gradient_rule});
   for (const Tensor& weight : group.weights) weight->grad.reset();
   group.flat.reset();
   if (group.unreduced.defined())
@@ -210,8 +223,6 @@ void Fsdp1::reduce(Group& group) {
   }
   group.unreduced.reset();
   const Set<Stream> stream(run.stream, Stream::reduce_scatter);
-  Tensor padded;
-  if (group.padded != group.elements) padded = allocate({group.padded}, computed, {&flat_gradient_rule});
   Tensor reduced = allocate({group.padded / shards_}, computed, {&reduced_rule});
   if (computed != group.stored) reduced = allocate({group.padded / shards_}, group.stored, {&reduced_rule});
   if (group.has_gradient()) return;

@@ -48,8 +48,7 @@ class Fsdp1 : public ModuleWrapper {
     Tensor unreduced;             ///< flat gradient of earlier micro-batches: no_sync adds up whole gradients
     Tensor held_gradient;         ///< of the shard, until the next forward
     std::vector<Tensor> hooked;   ///< inputs and their gradients that the hook of a frozen group holds
-    Size elements;
-    Size padded;
+    Size padded;  ///< elements of the flat parameter, with what aligns each weight and divides it by the shards
     DType stored = DType::float32;
     int adapters = -1;  ///< group of the adapters beside these weights; -1: none
     bool frozen = false;
@@ -67,6 +66,8 @@ class Fsdp1 : public ModuleWrapper {
   void gather_all(std::size_t group);
   void reduce(Group& group);
   void before_backward(std::size_t group);
+  /// Starts the gather of the group that ran before this one in forward (_exec_order_utils.py).
+  void prefetch(std::size_t group);
   void after_backward(std::size_t group);
 
   Size shards_;
