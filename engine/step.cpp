@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/blocks/litgpt/decoder.h"
 #include "engine/blocks/torchtitan/llama.h"
 #include "engine/blocks/torchtune/decoder.h"
 #include "engine/blocks/transformers/model.h"
@@ -49,6 +50,8 @@ struct Loop {
   bool drops_labels = false;  ///< before backward
   bool drops_losses = false;  ///< a micro-batch's, as soon as it is part of the mean
   bool holds_tokens = false;  ///< through the optimizer's step, until the next micro-batch comes
+  bool holds_labels = false;  ///< the same
+  bool holds_logits = false;  ///< until the next micro-batch has logits of its own
 };
 
 Loop loop_of(const Recipe& recipe) {
@@ -63,15 +66,22 @@ Loop loop_of(const Recipe& recipe) {
     loop.drops_labels = true;
     loop.holds_tokens = true;
   }
+  if (recipe.framework == Framework::litgpt) {  // finetune/full.py, lora.py: fit(), whose variables are assigned anew
+    loop.drops_logits = false;
+    loop.holds_tokens = true;
+    loop.holds_labels = true;
+    loop.holds_logits = true;
+  }
   return loop;
 }
 
 /// Of LoRA's weights. peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype). DeepSpeed casts the whole
 /// module: deepspeed/runtime/engine.py, _configure_distributed_model. torchtune makes all in one format:
-/// recipes/lora_finetune_single_device.py, _setup_model.
+/// recipes/lora_finetune_single_device.py, _setup_model. So does litgpt: finetune/lora.py, main.
 DType adapter_dtype(const Recipe& recipe, DType weights) {
   if (recipe.lora.adapter_dtype != DType::automatic) return recipe.lora.adapter_dtype;
-  const bool as_weights = uses_zero(recipe) || recipe.framework == Framework::torchtune;
+  const bool as_weights =
+      uses_zero(recipe) || recipe.framework == Framework::torchtune || recipe.framework == Framework::litgpt;
   return as_weights ? weights : DType::float32;
 }
 
@@ -121,9 +131,9 @@ class Training {
   /// The recipe's settings that operations and modules look up where they run.
   void put_in_force(const Recipe& recipe) {
     run_.frozen = recipe.lora.rank > 0;
-    // torchtune's checkpoints are not re-entrant (training/activations.py) and need none.
-    run_.inputs_want_gradient =
-        run_.frozen && recipe.recomputation != Recomputation::none && recipe.framework != Framework::torchtune;
+    // torchtune's checkpoints (training/activations.py) and litgpt's (FSDPStrategy) are not re-entrant and need none.
+    const bool others = recipe.framework == Framework::torchtune || recipe.framework == Framework::litgpt;
+    run_.inputs_want_gradient = run_.frozen && recipe.recomputation != Recomputation::none && !others;
     run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout,
                         adapter_dtype(recipe, formats_.weights), recipe.quantization};
     run_.legacy_models = recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
@@ -185,7 +195,7 @@ class Training {
 
   void micro_batches(transformers::CausalModel& model, std::int32_t step) {
     const std::int64_t count = config_.recipe.gradient_accumulation_steps;
-    Tensor labels;
+    Tensor labels = std::move(labels_);
     // The first micro-batch makes the gradients, the others add to them, and only the last one may reduce them: three
     // stand for any number.
     const bool shortened = (options_.fold || options_.short_accumulation) && count > 3;
@@ -199,6 +209,7 @@ class Training {
       micro_batch(model, step, name, labels, i == run);
     }
     if (!loop_.holds_tokens) ids_.reset();
+    if (loop_.holds_labels) labels_ = std::move(labels);
   }
 
   void micro_batch(transformers::CausalModel& model, std::int32_t step, const std::string& name, Tensor& labels,
@@ -208,7 +219,7 @@ class Training {
     labels.reset();
     ids_ = make_tokens(config_.recipe, "token ids");
     labels = make_tokens(config_.recipe, "labels");
-    Tensor logits;
+    Tensor logits = std::move(logits_);
     Tensor loss;
     {
       const AutocastScope autocast(formats_.autocast == DType::automatic ? Autocast{}
@@ -230,6 +241,7 @@ class Training {
       if (wrapper_) wrapper_->end_backward();
       if (zero_) zero_->end_backward(last);
     });
+    if (loop_.holds_logits) logits_ = std::move(logits);
   }
 
   const Config& config_;
@@ -239,6 +251,8 @@ class Training {
   const Loop loop_;
   std::unique_ptr<ModuleWrapper> wrapper_;
   Tensor ids_;        ///< of the current micro-batch
+  Tensor labels_;     ///< of the last micro-batch, where the loop holds them
+  Tensor logits_;     ///< the same
   Tensor positions_;  ///< passed to a model whose embeddings are shards
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<Zero> zero_;
@@ -252,6 +266,8 @@ std::unique_ptr<transformers::Architecture> make_architecture(const Model& whole
   const Model model = recipe.tensor_parallel > 1 ? tensor_parallel_share(whole, recipe) : whole;
   if (recipe.framework == Framework::torchtune && recipe.tensor_parallel == 1 && torchtune::describes(model))
     return torchtune::make_decoder(model, weights);
+  if (recipe.framework == Framework::litgpt)
+    return litgpt::describes(model) ? litgpt::make_decoder(model, weights, recipe) : nullptr;
   if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);
   if (!torchtitan::describes(model)) return nullptr;
   return torchtitan::make_llama(model, weights, recipe.fused_norm, recipe.precision == Precision::fp8);

@@ -24,6 +24,7 @@ std::string kind_of(const CaseScore& one) {
   if (one.file == "tensor_parallel") return "tensor parallel";
   if (one.file == "tensor_parallel_plan") return "tensor parallel, transformers' plan";
   if (one.file == "torchtitan") return "torchtitan, FSDP2";
+  if (one.file == "litgpt") return "litgpt, drawn at random";
   if (one.file == "torchtune") return "torchtune, drawn at random";
   return one.file;
 }
@@ -61,7 +62,8 @@ std::vector<Group> trace_groups(const std::vector<CaseScore>& scores) {
     const std::string kind = kind_of(one);
     if (kinds.count(kind) == 0) order.push_back(kind);
     Errors& errors = kinds[kind];
-    errors.framework = one.file == "torchtitan" || one.file == "torchtune" ? one.file : "transformers";
+    errors.framework =
+        one.file == "torchtitan" || one.file == "torchtune" || one.file == "litgpt" ? one.file : "transformers";
     if (!one.scored()) {
       ++errors.not_scored;
       continue;

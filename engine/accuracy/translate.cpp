@@ -176,7 +176,7 @@ void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) 
   recipe.sequence_parallel = settings.flag("sequence_parallel");
   if (settings.flag("loss_parallel")) recipe.loss = Loss::vocabulary_parallel;
   recipe.data_parallel_size = world / std::max<std::int64_t>(recipe.tensor_parallel, 1);
-  if (kind == "ddp" || kind == "tune" || kind == "tp_plan" || kind.empty()) {
+  if (kind == "ddp" || kind == "tune" || kind == "litgpt" || kind == "tp_plan" || kind.empty()) {
     recipe.data_parallel = DataParallel::ddp;
     recipe.ddp_bucket_mb = settings.integer("bucket_cap_mb", recipe.ddp_bucket_mb);
     recipe.gradient_as_bucket_view = settings.flag("gradient_as_bucket_view");
@@ -209,6 +209,11 @@ void read_torchtitan(Settings& settings, Recipe& recipe) {
 void read_torchtune(Settings& settings, Recipe& recipe) {
   recipe.framework = Framework::torchtune;
   settings.choose("loss", recipe.loss);
+}
+
+void read_litgpt(Recipe& recipe) {
+  recipe.framework = Framework::litgpt;
+  recipe.loss = Loss::chunked;
 }
 
 }  // namespace
@@ -277,6 +282,7 @@ std::string translate_case(const json& trace_case, Config& config) {
   if (kind == "tp") recipe.framework = Framework::pytorch;
   if (kind == "titan") read_torchtitan(settings, recipe);
   if (kind == "tune") read_torchtune(settings, recipe);
+  if (kind == "litgpt") read_litgpt(recipe);
   return settings.reasons();
 }
 

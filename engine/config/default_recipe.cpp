@@ -22,6 +22,14 @@ Recipe default_recipe(Framework framework) {
       recipe.optimizer_implementation = OptimizerImplementation::fused;
       recipe.gradient_clipping = false;
       break;
+    case Framework::litgpt:  // finetune/full.py: bf16-true, FSDPStrategy of blocks, AdamW, no clipping, loss in chunks
+      recipe.precision = Precision::bf16;
+      recipe.data_parallel = DataParallel::fsdp;
+      recipe.fsdp_version = 1;
+      recipe.fsdp_wrap_embeddings = false;
+      recipe.gradient_clipping = false;
+      recipe.loss = Loss::chunked;
+      break;
     case Framework::megatron:  // --bf16 with its fusions, --make-vocab-size-divisible-by 128
       recipe.precision = Precision::bf16_mixed;
       recipe.optimizer_implementation = OptimizerImplementation::fused;

@@ -14,7 +14,8 @@ constexpr const char* positions[] = {"rope", "learned", "alibi", "none"};
 constexpr const char* gpu_architectures[] = {"unknown", "pascal", "volta",     "turing",        "ampere",
                                              "ada",     "hopper", "blackwell", "blackwell_rtx", "cdna",
                                              "cdna3",   "cdna4",  "rdna",      "other"};
-constexpr const char* frameworks[] = {"pytorch", "transformers", "torchtitan", "torchtune", "megatron", "deepspeed"};
+constexpr const char* frameworks[] = {"pytorch",  "transformers", "torchtitan", "torchtune",
+                                      "megatron", "deepspeed",    "litgpt"};
 constexpr const char* precisions[] = {"fp32",          "bf16",          "fp16",      "bf16_mixed", "fp16_mixed",
                                       "bf16_autocast", "fp16_autocast", "fsdp_bf16", "fp8"};
 constexpr const char* optimizers[] = {"adamw",      "adamw_amsgrad", "adamw_8bit", "adamw_paged",  "adamw_paged_8bit",
@@ -53,7 +54,7 @@ Words words(NormPlacement) { return list<NormPlacement::pre_and_post>(norm_place
 Words words(QkNorm) { return list<QkNorm::full>(qk_norms); }
 Words words(Positions) { return list<Positions::none>(positions); }
 Words words(GpuArchitecture) { return list<GpuArchitecture::other>(gpu_architectures); }
-Words words(Framework) { return list<Framework::deepspeed>(frameworks); }
+Words words(Framework) { return list<Framework::litgpt>(frameworks); }
 Words words(Precision) { return list<Precision::fp8>(precisions); }
 Words words(Optimizer) { return list<Optimizer::none>(optimizers); }
 Words words(OptimizerImplementation) { return list<OptimizerImplementation::in_backward>(optimizer_implementations); }

@@ -288,6 +288,7 @@ void report_not_modelled(const Config& config, Issues& issues) {
     report_not_modelled_megatron(config, issues);
   } else {
     report_not_modelled_torch(config, issues);
+    if (config.recipe.framework == Framework::litgpt) report_not_modelled_litgpt(config, issues);
     if (uses_megatron_deepspeed(config.recipe)) {
       report_not_modelled_megatron_deepspeed(config, issues);
     } else {

@@ -24,6 +24,9 @@ void report_not_modelled_tensor(const Config& config, Issues& issues);
 /// The same for mixture of experts, latent attention and multi-token prediction.
 void report_not_modelled_experts(const Config& config, Issues& issues);
 
+/// The same for litgpt.
+void report_not_modelled_litgpt(const Config& config, Issues& issues);
+
 /// The same for torch.compile.
 void report_not_modelled_compiled(const Config& config, Issues& issues);
 

@@ -25,14 +25,13 @@ Tensor log_softmax(Tensor argument) {
   return result;
 }
 
-}  // namespace
-
-Tensor cross_entropy(Tensor logits, const Tensor& labels) {
-  const Tensor x = log_softmax(std::move(logits));
+/// `shape` of the loss: none of a mean, or the rows.
+Tensor negative_log_likelihood(Tensor argument, const Tensor& labels, const Shape& shape) {
+  const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(nll_rule, {&x});
   keep(node, x);
   keep(node, labels);
-  Tensor loss = allocate({}, x.dtype(), {&nll_rule, "loss"});
+  Tensor loss = allocate(shape, x.dtype(), {&nll_rule, "loss"});
   const Tensor weight = allocate({}, x.dtype(), {&nll_rule, "total weight"});
   keep(node, weight);
   if (node)
@@ -44,6 +43,17 @@ Tensor cross_entropy(Tensor logits, const Tensor& labels) {
     };
   finish_node(node, loss);
   return loss;
+}
+
+}  // namespace
+
+Tensor cross_entropy(Tensor logits, const Tensor& labels) {
+  return negative_log_likelihood(log_softmax(std::move(logits)), labels, {});
+}
+
+Tensor cross_entropy_of_rows(Tensor logits, const Tensor& labels) {
+  const Size rows = logits.size(0);
+  return negative_log_likelihood(log_softmax(std::move(logits)), labels, {rows});
 }
 
 }  // namespace trainmem

@@ -147,6 +147,8 @@ Size received_rows(const Size& sent, double imbalance);
 Tensor embedding(const Tensor& weight, const Tensor& indices);
 /// log_softmax and negative log-likelihood of (tokens, vocabulary) logits; a scalar.
 Tensor cross_entropy(Tensor logits, const Tensor& labels);
+/// The same of every row, without their mean: (rows).
+Tensor cross_entropy_of_rows(Tensor logits, const Tensor& labels);
 /// The same compiled, of logits in any format.
 Tensor compiled_cross_entropy(Tensor logits, const Tensor& labels);
 /// The same in one kernel that writes the gradient over the logits.

@@ -229,6 +229,36 @@ TEST_CASE("validation: torchtitan has no autocast beside tensor or pipeline para
         }) == "contradiction /recipe/precision; ");
 }
 
+TEST_CASE("validation: what litgpt's own step does not do is refused, with a fix that helps") {
+  Config config = llama();
+  start_recipe(config, Framework::litgpt);
+  config.model.tie_word_embeddings = false;
+  CHECK(validate(config).empty());
+  config.recipe.lora.rank = 8;
+  CHECK(validate(config).empty());
+  const auto only_path = [](const Config& asked) {
+    const Issues issues = validate(asked);
+    REQUIRE(issues.size() == 1);
+    CHECK_FALSE(issues[0].fix.value.empty());
+    return issues[0].path;
+  };
+  Config quantised = config;
+  quantised.recipe.quantization = Quantization::nf4;
+  CHECK(only_path(quantised) == "/recipe/quantization");
+  Config divided = config;
+  divided.recipe.data_parallel = DataParallel::fsdp;
+  divided.recipe.fsdp_version = 2;
+  divided.recipe.data_parallel_size = 2;
+  divided.recipe.lora.rank = 0;
+  CHECK(only_path(divided) == "/recipe/fsdp_version");
+  Config tied = config;
+  tied.model.tie_word_embeddings = true;
+  CHECK(only_path(tied) == "/model/tie_word_embeddings");
+  Config fused = config;
+  fused.recipe.loss = Loss::fused;
+  CHECK(only_path(fused) == "/recipe/loss");
+}
+
 TEST_CASE("validation: torchtune's checkpoints are never re-entrant") {
   Config config = llama();
   start_recipe(config, Framework::torchtune);

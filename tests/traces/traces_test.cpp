@@ -63,6 +63,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"fsdp2", 0},
       {"torchtitan", 2},
       {"torchtune", 0},
+      {"litgpt", 0},
       {"tensor_parallel", 0},
       {"tensor_parallel_plan", 0},
       {"other_families", 0},

@@ -192,8 +192,9 @@ Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forwar
   return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations);
 }
 
-// transformers recomputes inside a module that is sharded; torchtitan and torchtune shard a module that recomputes
-// (infra/parallelize.py: apply_ac before apply_fsdp; recipes/full_finetune_distributed.py: _setup_model).
+// transformers recomputes inside a module that is sharded; torchtitan, torchtune and litgpt shard a module that
+// recomputes (infra/parallelize.py: apply_ac before apply_fsdp; recipes/full_finetune_distributed.py: _setup_model;
+// lightning fabric/strategies/fsdp.py: _setup_activation_checkpointing).
 Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs) {
   const Forward block = [this, i, inputs](Tensor x) {
     Run& run = active_run();
@@ -208,7 +209,8 @@ Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockIn
     x = wrapper_->before_forward(groups_[i], std::move(x));
     return wrapper_->after_forward(groups_[i], inner(std::move(x)));
   };
-  if (recipe_.framework == Framework::torchtitan || recipe_.framework == Framework::torchtune)
+  if (recipe_.framework == Framework::torchtitan || recipe_.framework == Framework::torchtune ||
+      recipe_.framework == Framework::litgpt)
     return sharded(hidden, [&](const Tensor& x) { return recomputed(i, x, block); });
   return recomputed(i, hidden, [sharded, block](Tensor x) { return sharded(std::move(x), block); });
 }
@@ -259,7 +261,7 @@ Tensor CausalModel::forward(const Tensor& ids) {
   hidden_ = hidden_states(ids);
   const Place place("head", Component::logits_and_loss);
   if (recipe_.loss == Loss::fused_linear) return {};
-  if (recipe_.loss == Loss::chunked) {
+  if (recipe_.loss == Loss::chunked && recipe_.framework != Framework::litgpt) {
     // torchtune modules/transformer.py: chunked_output, 8 parts of the sequence.
     const Size sequence = hidden_.size(1);
     const Size part = ceil_divide(sequence, 8);
@@ -327,7 +329,9 @@ Tensor CausalModel::loss(Tensor& logits, const Tensor& labels) {
       if (wrapper_ != nullptr) result = wrapper_->after_forward(head_group_, std::move(result));
       break;
     }
-    case Loss::chunked: result = chunked_loss(); break;
+    case Loss::chunked:  // litgpt's own are its decoder's
+      result = recipe_.framework == Framework::litgpt ? architecture_->loss(logits, labels) : chunked_loss();
+      break;
     case Loss::compiled: result = compiled_loss(logits, labels); break;
     default:
       if (compiles_loss(recipe_))
