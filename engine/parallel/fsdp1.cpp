@@ -31,7 +31,10 @@ constexpr Rule hook_rule{"post-backward hook", "", runtime};
 
 /// Where a weight may begin: addresses of the gathered weights are multiples of 16 bytes. _flat_param.py,
 /// _get_aligned_numel.
-Size aligned(Size elements, const Tensor& weight) { return round_up(elements, Size(128 / bits(weight.dtype()))); }
+Size aligned(Size elements, const Tensor& weight) {
+  const std::int64_t bits_of_one = std::max<std::int64_t>(bits(weight.dtype()), 1);  // no weight is of no format
+  return round_up(elements, Size(128 / bits_of_one));
+}
 
 }  // namespace
 
