@@ -11,29 +11,11 @@
 #include "tests/catch.h"
 #include "tests/small_models.h"
 #include "tests/source_folder.h"
+#include "tests/traces/compiled_layer.h"
 
 using namespace trainmem;
 
 namespace {
-
-/// Activations that one layer more keeps to the end of the forward.
-Bytes kept_by_a_layer(Config config) {
-  Bytes at_end[2] = {};
-  for (const int more : {0, 1}) {
-    config.model.num_hidden_layers = 4 + more;
-    for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2})))
-      if (phase.step == 2 && phase.phase == Phase::forward)
-        at_end[more] = phase.end.components[static_cast<std::size_t>(Component::activations)];
-  }
-  return at_end[1] - at_end[0];
-}
-
-Bytes peak(const Config& config, bool folded) {
-  Bytes highest = 0;
-  for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded})))
-    highest = std::max(highest, phase.peak.total);
-  return highest;
-}
 
 /// The configuration of a recorded block, or false if it is of another kind.
 bool describe(const std::string& block, Config& config) {
@@ -74,14 +56,8 @@ TEST_CASE("compiled blocks: Llama, Qwen 2 and 3, Gemma and torchtitan's Llama ke
   for (const auto& one : recorded["cases"]) {
     if (one["dtype"] != "bfloat16" || !one["compiled"].get<bool>()) continue;
     Config config;
-    Model& model = config.model;
-    model.hidden_size = dims["h"].get<std::int64_t>();
-    model.intermediate_size = dims["i"].get<std::int64_t>();
-    model.num_attention_heads = dims["a"].get<std::int64_t>();
-    model.num_key_value_heads = dims["k"].get<std::int64_t>();
-    model.head_dim = dims["d"].get<std::int64_t>();
-    model.vocab_size = 1000;
-    model.max_position_embeddings = 1024;
+    set_dimensions(dims, config.model);
+    config.model.max_position_embeddings = 1024;
     config.recipe.precision = Precision::bf16;
     config.recipe.micro_batch_size = dims["b"].get<std::int64_t>();
     config.recipe.sequence_length = dims["s"].get<std::int64_t>();
@@ -133,7 +109,7 @@ TEST_CASE("compiled blocks: the folded tape has the peaks of the recorded one") 
   config.recipe.recomputation = GENERATE(Recomputation::none, Recomputation::full, Recomputation::selective_operations);
   config.recipe.data_parallel = DataParallel::fsdp;
   config.recipe.data_parallel_size = GENERATE(1, 4);
-  CHECK(peak(config, false) == peak(config, true));
+  CHECK(highest_peak(config, false) == highest_peak(config, true));
 }
 
 // The upcast, the softmax and the choice of the label are one kernel, and so is their backward: 16-bit logits, 16-bit

@@ -18,6 +18,7 @@
 #include "tests/catch.h"
 #include "tests/small_models.h"
 #include "tests/source_folder.h"
+#include "tests/traces/compiled_layer.h"
 
 using namespace trainmem;
 
@@ -28,29 +29,14 @@ nlohmann::json recorded_partitions(const std::string& name) {
   return nlohmann::json::parse(file);
 }
 
-/// What one layer more keeps to the end of the forward, beside its weights, gradients and states.
-Bytes kept_by_a_layer(Config config) {
-  Bytes at_end[2] = {};
-  std::int64_t parameters[2] = {};
-  for (const int more : {0, 1}) {
-    config.model.num_hidden_layers = 4 + more;
-    parameters[more] = parameter_count(config.model);
-    for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2}))) {
-      if (phase.step != 2 || phase.phase != Phase::forward) continue;
-      const auto& components = phase.end.components;
-      at_end[more] = components[static_cast<std::size_t>(Component::activations)] +
-                     components[static_cast<std::size_t>(Component::weights)];
-    }
-  }
+/// Activations and the 16-bit copies of weights that one layer more keeps; copies are weights beside the parameters.
+Bytes kept_with_copies(Config config) {
+  const Bytes kept = kept_by_a_layer(config, {Component::activations, Component::weights});
+  config.model.num_hidden_layers = 4;
+  const std::int64_t fewer = parameter_count(config.model);
+  config.model.num_hidden_layers = 5;
   const Bytes weight_bytes = config.recipe.precision == Precision::bf16 ? 2 : 4;
-  return at_end[1] - at_end[0] - weight_bytes * (parameters[1] - parameters[0]);
-}
-
-Bytes highest(const Config& config, bool folded) {
-  Bytes peak = 0;
-  for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded})))
-    peak = std::max(peak, phase.peak.total);
-  return peak;
+  return kept - weight_bytes * (parameter_count(config.model) - fewer);
 }
 
 Model gpt2() {
@@ -72,12 +58,8 @@ Config describe(const nlohmann::json& dims, const nlohmann::json& one) {
     if (block == "qwen3") model.qk_norm = QkNorm::per_head;
     if (block == "gemma") model.hidden_act = Activation::gelu_pytorch_tanh;
   }
-  model.hidden_size = dims["h"].get<std::int64_t>();
-  model.intermediate_size = dims["i"].get<std::int64_t>();
-  model.num_attention_heads = dims["a"].get<std::int64_t>();
-  model.num_key_value_heads = dims[block == "gpt2" ? "a" : "k"].get<std::int64_t>();
-  model.head_dim = dims["d"].get<std::int64_t>();
-  model.vocab_size = 1000;
+  set_dimensions(dims, model);
+  if (block == "gpt2") model.num_key_value_heads = model.num_attention_heads;
   model.hidden_dropout = model.attention_dropout = model.embedding_dropout = one["dropout"].get<double>();
   Recipe& recipe = config.recipe;
   recipe.framework = Framework::transformers;
@@ -97,7 +79,7 @@ TEST_CASE("compiled blocks: under autocast and with dropout GPT-2, Llama, Qwen a
     const Config config = describe(recorded["dims"], one);
     CAPTURE(one["block"].get<std::string>(), one["autocast"].is_null(), one["dropout"].get<double>());
     // The recorded attention leaves out two numbers of its random state, 16 and 8 bytes.
-    CHECK(kept_by_a_layer(config) - 24 == one["bytes_per_layer"].get<Bytes>());
+    CHECK(kept_with_copies(config) - 24 == one["bytes_per_layer"].get<Bytes>());
   }
 }
 
@@ -107,13 +89,7 @@ TEST_CASE("compiled blocks: beside tensor parallelism torchtitan's Llama keeps w
   const nlohmann::json& dims = recorded["dims"];
   for (const auto& one : recorded["cases"]) {
     Config config;
-    Model& model = config.model;
-    model.hidden_size = dims["h"].get<std::int64_t>();
-    model.intermediate_size = dims["i"].get<std::int64_t>();
-    model.num_attention_heads = dims["a"].get<std::int64_t>();
-    model.num_key_value_heads = dims["k"].get<std::int64_t>();
-    model.head_dim = dims["d"].get<std::int64_t>();
-    model.vocab_size = 1000;
+    set_dimensions(dims, config.model);
     Recipe& recipe = config.recipe;
     recipe.framework = Framework::torchtitan;
     recipe.precision = Precision::bf16;
@@ -123,14 +99,7 @@ TEST_CASE("compiled blocks: beside tensor parallelism torchtitan's Llama keeps w
     recipe.sequence_parallel = one["sequence_parallel"].get<bool>();
     recipe.compile_blocks = true;
     CAPTURE(recipe.micro_batch_size, recipe.sequence_parallel);
-    Bytes at_end[2] = {};
-    for (const int more : {0, 1}) {
-      model.num_hidden_layers = 4 + more;
-      for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2})))
-        if (phase.step == 2 && phase.phase == Phase::forward)
-          at_end[more] = phase.end.components[static_cast<std::size_t>(Component::activations)];
-    }
-    CHECK(at_end[1] - at_end[0] - 24 == one["bytes_per_layer"].get<Bytes>());
+    CHECK(kept_by_a_layer(config) - 24 == one["bytes_per_layer"].get<Bytes>());
   }
 }
 
@@ -176,7 +145,7 @@ TEST_CASE("compiled blocks: recomputed under autocast, a block keeps its input a
   config.recipe.sequence_length = 1024;
   config.recipe.compile_blocks = true;
   config.recipe.recomputation = Recomputation::full;
-  CHECK(kept_by_a_layer(config) == Bytes{4} * 1024 * 1024);
+  CHECK(kept_with_copies(config) == Bytes{4} * 1024 * 1024);
 }
 
 TEST_CASE("compiled blocks: the folded tape beside tensor parallelism has the peaks of the recorded one") {
@@ -195,7 +164,7 @@ TEST_CASE("compiled blocks: the folded tape beside tensor parallelism has the pe
   recipe.context_parallel = GENERATE(1, 2);
   recipe.recomputation = GENERATE(Recomputation::none, Recomputation::full, Recomputation::selective_operations);
   recipe.precision = recipe.recomputation == Recomputation::full ? Precision::fp8 : Precision::fsdp_bf16;
-  CHECK(highest(config, false) == highest(config, true));
+  CHECK(highest_peak(config, false) == highest_peak(config, true));
 }
 
 TEST_CASE("compiled blocks: the folded tape of autocast has the peaks of the recorded one") {
@@ -208,5 +177,5 @@ TEST_CASE("compiled blocks: the folded tape of autocast has the peaks of the rec
   config.recipe.recomputation = GENERATE(Recomputation::none, Recomputation::full);
   config.recipe.data_parallel = DataParallel::ddp;
   config.recipe.data_parallel_size = GENERATE(1, 4);
-  CHECK(highest(config, false) == highest(config, true));
+  CHECK(highest_peak(config, false) == highest_peak(config, true));
 }
