@@ -17,7 +17,7 @@
 #include "engine/parallel/torch_pipeline.h"
 #include "engine/parallel/zero.h"
 #include "engine/tensor/autograd.h"
-#include "engine/tensor/run.h"
+#include "engine/tensor/record.h"
 
 namespace trainmem {
 
@@ -276,13 +276,7 @@ std::unique_ptr<transformers::Architecture> make_architecture(const Model& whole
 Recording run_training(const Config& config, const StepOptions& options) {
   if (config.recipe.framework == Framework::megatron) return run_megatron(config, options);
   if (uses_megatron_deepspeed(config.recipe)) return run_megatron_deepspeed(config, options);
-  Recording recording;
-  {
-    Run run(recording);
-    const ActivateRun active(run);
-    Training(config, options, run)();
-  }
-  return recording;
+  return record([&](Run& run) { Training(config, options, run)(); });
 }
 
 }  // namespace trainmem

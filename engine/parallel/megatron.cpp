@@ -8,7 +8,7 @@
 #include "engine/parallel/megatron_optimizer.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/runtime.h"
-#include "engine/tensor/run.h"
+#include "engine/tensor/record.h"
 
 namespace trainmem {
 
@@ -229,13 +229,7 @@ std::int64_t megatron_parameters(const Config& config, std::int64_t stage) {
 }
 
 Recording run_megatron(const Config& config, const StepOptions& options) {
-  Recording recording;
-  {
-    Run run(recording);
-    const ActivateRun active(run);
-    StageTraining(config, options, run)();
-  }
-  return recording;
+  return record([&](Run& run) { StageTraining(config, options, run)(); });
 }
 
 }  // namespace trainmem

@@ -10,7 +10,7 @@
 #include "engine/parallel/megatron_optimizer.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/parallel/zero.h"
-#include "engine/tensor/run.h"
+#include "engine/tensor/record.h"
 
 namespace trainmem {
 
@@ -241,13 +241,7 @@ std::int64_t megatron_deepspeed_parameters(const Config& config, std::int64_t st
 }
 
 Recording run_megatron_deepspeed(const Config& config, const StepOptions& options) {
-  Recording recording;
-  {
-    Run run(recording);
-    const ActivateRun active(run);
-    StageTraining(config, options, run)();
-  }
-  return recording;
+  return record([&](Run& run) { StageTraining(config, options, run)(); });
 }
 
 }  // namespace trainmem

@@ -5,6 +5,7 @@
 #include "engine/blocks/litgpt/lora.h"
 #include "engine/blocks/litgpt/loss.h"
 #include "engine/blocks/transformers/decoder.h"
+#include "engine/blocks/transformers/rotary.h"
 
 namespace trainmem::litgpt {
 
@@ -50,12 +51,7 @@ class NormModule {
 
 /// model.py: apply_rope. x (b, heads, s, n), tables (1, 1, s, n).
 Tensor apply_rope(const Tensor& x, const Tensor& cos, const Tensor& sin) {
-  const Size n = x.size(-1);
-  const Tensor first = slice(x, -1, 0, n / 2);
-  const Tensor second = slice(x, -1, n / 2, n);
-  Tensor negated = negate(second);
-  const Tensor rotated = concatenate({negated, first}, -1);
-  negated.reset();
+  const Tensor rotated = transformers::rotate_half(x);
   Tensor straight = x * cos;
   Tensor across = rotated * sin;
   const Tensor roped = std::move(straight) + std::move(across);

@@ -1,5 +1,7 @@
 #include "engine/blocks/torchtune/rope.h"
 
+#include "engine/blocks/transformers/rotary.h"
+
 namespace trainmem::torchtune {
 
 Tensor turn_pairs(const Tensor& x, const Tensor& table) {
@@ -26,11 +28,7 @@ Tensor turn_halves(const Tensor& x, const Tensor& table) {
   const Size width = x.size(-1);
   const Tensor cos = to(slice(table, -1, 0, width), x.dtype());
   const Tensor sin = to(slice(table, -1, width, width * 2), x.dtype());
-  const Tensor first = slice(x, -1, 0, width / 2);
-  const Tensor second = slice(x, -1, width / 2, width);
-  Tensor negated = negate(second);
-  const Tensor rotated = concatenate({negated, first}, -1);
-  negated.reset();
+  const Tensor rotated = transformers::rotate_half(x);
   Tensor straight = x * cos;
   Tensor across = rotated * sin;
   return std::move(straight) + std::move(across);

@@ -54,8 +54,6 @@ Tensor Rotary::complex_table(Size s) const {
   return allocate({1, s, width}, DType::float32, {&rope_rule, "rotary tables"});  // times attention_scaling
 }
 
-namespace {
-
 Tensor rotate_half(Tensor x) {
   const Size half = x.size(-1) / 2;
   const Tensor x1 = slice(x, -1, 0, half);
@@ -63,8 +61,6 @@ Tensor rotate_half(Tensor x) {
   x.reset();
   return concatenate({negate(x2), x1}, -1);
 }
-
-}  // namespace
 
 Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin) {
   Tensor turned = x * cos;

@@ -19,6 +19,8 @@ struct Rotary {
   Tensor complex_table(Size sequence) const;
 };
 
+/// The halves of the last dimension (-x2, x1).
+Tensor rotate_half(Tensor x);
 /// (x * cos) + (rotate_half(x) * sin); cos and sin are (1, 1, s, width).
 Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin);
 
