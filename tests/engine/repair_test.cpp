@@ -41,10 +41,10 @@ TEST_CASE("repair: a recipe preset alone brings its model and its GPU, as JSON a
     CHECK(link.config == read_config(R"({"recipe": ")" + id + "\"}").config);
     CHECK(link.config == parse_link(format_link(link.config)).config);
   }
-  CHECK(parse_link("recipe=fsdp-8-gpus&gpu=a100-80gb-sxm").config.gpu_preset == "a100-80gb-sxm");
-  CHECK(parse_link("recipe=fsdp-8-gpus&gpu_bytes=1000").config.gpu_preset.empty());
-  CHECK(read_config(R"({"gpu": {}, "recipe": "fsdp-8-gpus"})").config.gpu_preset.empty());
-  CHECK(parse_link("model=gpt2&recipe=fsdp-8-gpus").config.gpu_preset.empty());
+  CHECK(parse_link("recipe=fsdp2-8-gpus&gpu=a100-80gb-sxm").config.gpu_preset == "a100-80gb-sxm");
+  CHECK(parse_link("recipe=fsdp2-8-gpus&gpu_bytes=1000").config.gpu_preset.empty());
+  CHECK(read_config(R"({"gpu": {}, "recipe": "fsdp2-8-gpus"})").config.gpu_preset.empty());
+  CHECK(parse_link("model=gpt2&recipe=fsdp2-8-gpus").config.gpu_preset.empty());
 }
 
 TEST_CASE("repair: without a model nothing is compared with its sizes") {

@@ -21,10 +21,10 @@ const small = [
   { gpu: 'rtx-4090', recipe: 'qlora-7b-24gb' },
   { gpu: 'h100-sxm', recipe: 'zero2-8-gpus' },
   { gpu: 'h100-sxm', recipe: 'zero3-8-gpus' },
-  { gpu: 'h100-sxm', recipe: 'fsdp-8-gpus' },
+  { gpu: 'h100-sxm', recipe: 'fsdp2-8-gpus' },
 ];
 const sharded = [
-  { gpu: 'h100-sxm', recipe: 'fsdp-8-gpus', fields: { data_parallel_size: 64 } },
+  { gpu: 'h100-sxm', recipe: 'fsdp2-8-gpus', fields: { data_parallel_size: 64 } },
   { gpu: 'h100-sxm', recipe: 'torchtitan-llama3-70b', fields: { sequence_length: 4096 } },
   { gpu: 'h100-sxm', recipe: 'zero3-8-gpus', fields: { data_parallel_size: 64, micro_batch_size: 1 } },
   { gpu: 'h100-sxm', recipe: 'qlora-7b-24gb' },
@@ -32,7 +32,7 @@ const sharded = [
 ];
 const experts = [
   { gpu: 'h100-sxm', recipe: 'megatron-mixtral-8x7b' },
-  { gpu: 'h100-sxm', recipe: 'fsdp-8-gpus', fields: { data_parallel_size: 64 } },
+  { gpu: 'h100-sxm', recipe: 'fsdp2-8-gpus', fields: { data_parallel_size: 64 } },
   { gpu: 'h100-sxm', recipe: 'zero3-8-gpus', fields: { data_parallel_size: 64, micro_batch_size: 1 } },
   { gpu: 'h200-sxm', recipe: 'bf16-one-gpu' },
   { gpu: 'h200-sxm' },
