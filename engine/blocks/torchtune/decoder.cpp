@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "engine/blocks/torchtune/rope.h"
+#include "engine/blocks/torchtune/attention.h"
 #include "engine/blocks/transformers/decoder.h"
 
 namespace trainmem::torchtune {
@@ -13,46 +13,11 @@ using transformers::BlockInputs;
 using transformers::Linear;
 using transformers::NormLayer;
 
-constexpr Rule buffer_rule{"buffer", "a buffer of the model",
-                           "torchtune modules/position_embeddings.py: RotaryPositionalEmbeddings.build_rope_cache"};
-
-bool is_qwen2(const Model& m) { return m.model_type == "qwen2"; }
-
-/// Tables of RoPE for every position.
-class RotaryTables {
- public:
-  explicit RotaryTables(const Model& m) {
-    const Set<Component> component(active_run().component, Component::weights);
-    const Size width = m.head_dim;
-    const Size positions = m.max_position_embeddings;
-    const Shape turns = is_qwen2(m) ? Shape{positions, width * 2} : Shape{positions, width / 2, 2};
-    frequencies_ = allocate({width / 2}, DType::float32, {&buffer_rule, "rotary frequencies"});
-    table_ = allocate(turns, DType::float32, {&buffer_rule, "rotary tables"});
-    note_kept(frequencies_, buffer_rule);
-    note_kept(table_, buffer_rule);
-  }
-
-  /// Of the first positions, to be broadcast over heads.
-  Tensor first(const Size& positions) const {
-    const Tensor table = slice(table_, 0, 0, positions);
-    return unsqueeze(unsqueeze(table, 1), 0);
-  }
-
- private:
-  Tensor frequencies_;
-  Tensor table_;
-};
-
-/// Builders of models with adapters give every layer tables of its own (models/llama2, llama3, mistral and qwen2,
-/// _component_builders.py: lora_*_self_attention), but llama3_1 and llama3_2: Llama with more than 8,192 positions or a
-/// tied head.
-bool has_tables_in_layers(const Model& m) {
-  const bool shared = m.model_type == "llama" && (m.max_position_embeddings > 8192 || m.tie_word_embeddings);
-  return active_run().fine_tuning.rank > 0 && !shared;
-}
+bool is_gemma(const Model& m) { return m.model_type == "gemma" || m.model_type == "gemma2"; }
 
 NormLayer norm_layer(const Model& m, DType dtype) {
-  return NormLayer(NormLayer::Form::torchtune, {m.hidden_size}, true, false, dtype);
+  const auto form = is_gemma(m) ? NormLayer::Form::gemma : NormLayer::Form::torchtune;
+  return NormLayer(form, {m.hidden_size}, true, false, dtype);
 }
 
 Tensor norm_at(const char* name, const NormLayer& layer, const Tensor& x) {
@@ -62,68 +27,14 @@ Tensor norm_at(const char* name, const NormLayer& layer, const Tensor& x) {
 
 bool compiled() { return active_run().compiled_region != 0; }
 
-/// modules/attention.py: MultiHeadAttention.
-class SelfAttention {
- public:
-  SelfAttention(const Model& m, DType dtype) : model_(m) {
-    const Size h = m.hidden_size;
-    const Size d = m.head_dim;
-    const Size a = m.num_attention_heads;
-    const Size k = m.num_key_value_heads;
-    query_ = Linear(h, a * d, m.attention_bias, dtype, "query");
-    key_ = Linear(h, k * d, m.attention_bias, dtype, "key");
-    value_ = Linear(h, k * d, m.attention_bias, dtype, "value");
-    output_ = Linear(a * d, h, false, dtype, "attention projection");
-    if (has_tables_in_layers(m)) tables_.emplace(m);
-  }
-
-  Tensor operator()(const Tensor& x, const BlockInputs& inputs) const {
-    const Place place("attention");
-    const Size d = model_.head_dim;
-    const Size a = model_.num_attention_heads;
-    const Size k = model_.num_key_value_heads;
-    const Size b = x.size(0);
-    const Size s = x.size(1);
-    const Tensor table = tables_ ? tables_->first(s) : inputs.cos;
-    Tensor query = query_(x);
-    query = view(query, {b, s, a, d});
-    query = turn(query, table);
-    query = transpose(query, 1, 2);
-    Tensor key = key_(x);
-    Tensor value = value_(x);
-    key = view(key, {b, s, k, d});
-    value = view(value, {b, s, k, d});
-    key = turn(key, table);
-    key = transpose(key, 1, 2);
-    value = transpose(value, 1, 2);
-    key = transformers::repeat_kv(key, a / k);
-    value = transformers::repeat_kv(value, a / k);
-    ScaledDotProduct call;
-    call.dropout = model_.attention_dropout;
-    call.forced_math = inputs.attention == AttentionKernel::sdpa_math;
-    Tensor output = scaled_dot_product_attention(query, key, value, call);
-    output = view(contiguous(transpose(output, 1, 2)), {b, s, a * d});
-    return output_(output);
-  }
-
- private:
-  Tensor turn(const Tensor& x, const Tensor& table) const {
-    if (compiled()) return compiled_rotary(x);
-    return is_qwen2(model_) ? turn_halves(x, table) : turn_pairs(x, table);
-  }
-
-  const Model& model_;
-  Linear query_, key_, value_, output_;
-  std::optional<RotaryTables> tables_;
-};
-
 /// modules/feed_forward.py: FeedForward.
 class FeedForward {
  public:
   FeedForward(const Model& m, DType dtype)
       : gate_(m.hidden_size, m.intermediate_size, false, dtype, "gate"),
         down_(m.intermediate_size, m.hidden_size, false, dtype, "down"),
-        up_(m.hidden_size, m.intermediate_size, false, dtype, "up") {}
+        up_(m.hidden_size, m.intermediate_size, false, dtype, "up"),
+        gelu_(is_gemma(m)) {}
 
   Tensor operator()(const Tensor& x) const {
     const Place place("mlp");
@@ -132,23 +43,28 @@ class FeedForward {
       Tensor up = up_(x);
       return down_(compiled_gated_product(std::move(gate), std::move(up)));
     }
-    Tensor h = silu(gate_(x));
+    Tensor h = gelu_ ? gelu(gate_(x)) : silu(gate_(x));
     h = h * up_(x);
     return down_(h);
   }
 
  private:
   Linear gate_, down_, up_;
+  bool gelu_;
 };
 
 /// modules/transformer.py: TransformerSelfAttentionLayer.
 class Layer : public transformers::Block {
  public:
-  Layer(const Model& m, DType dtype)
-      : attention_(m, dtype),
+  Layer(const Model& m, DType dtype, std::int64_t layer)
+      : attention_(m, dtype, layer),
         feed_forward_(m, dtype),
         attention_norm_(norm_layer(m, dtype)),
-        mlp_norm_(norm_layer(m, dtype)) {}
+        mlp_norm_(norm_layer(m, dtype)) {
+    if (m.norm_placement != NormPlacement::pre_and_post) return;
+    attention_scale_ = norm_layer(m, dtype);
+    mlp_scale_ = norm_layer(m, dtype);
+  }
 
   Tensor forward(Tensor x, const BlockInputs& inputs) override {
     Tensor h = norm_at("norm before attention", attention_norm_, x);
@@ -157,15 +73,20 @@ class Layer : public transformers::Block {
       h = add_in_place(std::move(attended), x);
       return add_in_place(feed_forward_(norm_at("norm before MLP", mlp_norm_, h)), h);
     }
-    h = attended + x;
+    h = scaled("norm after attention", attention_scale_, attended) + x;
     Tensor fed = feed_forward_(norm_at("norm before MLP", mlp_norm_, h));
-    return h + fed;
+    return h + scaled("norm after MLP", mlp_scale_, fed);
   }
 
  private:
+  static Tensor scaled(const char* name, const std::optional<NormLayer>& layer, const Tensor& x) {
+    return layer ? norm_at(name, *layer, x) : x;
+  }
+
   SelfAttention attention_;
   FeedForward feed_forward_;
   NormLayer attention_norm_, mlp_norm_;
+  std::optional<NormLayer> attention_scale_, mlp_scale_;
 };
 
 /// modules/transformer.py: TransformerDecoder.
@@ -183,8 +104,8 @@ class Decoder : public transformers::Decoder {
     make_buffers();
   }
 
-  std::unique_ptr<transformers::Block> make_block(std::int64_t) override {
-    return std::make_unique<Layer>(model, weights);
+  std::unique_ptr<transformers::Block> make_block(std::int64_t layer) override {
+    return std::make_unique<Layer>(model, weights, layer);
   }
 
   void make_head() override {
@@ -197,7 +118,9 @@ class Decoder : public transformers::Decoder {
 
   transformers::ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
     const Place place("embedding");
-    return resume(embed(embedding_, ids), attention);
+    Tensor embedded = embed(embedding_, ids);
+    if (is_gemma(model)) embedded = multiply_number(std::move(embedded));  // gemma_norm_embedding.py
+    return resume(std::move(embedded), attention);
   }
 
   transformers::ForwardState resume(Tensor hidden, AttentionKernel attention) override {
@@ -206,6 +129,17 @@ class Decoder : public transformers::Decoder {
     state.inputs.attention = attention;
     state.hidden = std::move(hidden);
     return state;
+  }
+
+  Tensor end(Tensor hidden) override {
+    Tensor normed = transformers::Decoder::end(std::move(hidden));
+    if (model.model_type != "gemma2") return normed;
+    // models/gemma2/_component_builders.py: Gemma2FinalNorm caps what the head is given, not the logits.
+    const Place place("final norm");
+    Tensor capped = multiply_number(normed);
+    capped = tanh(capped);
+    capped = multiply_number(capped);
+    return capped;
   }
 
   bool loss_is_outside() const override { return true; }
@@ -222,12 +156,15 @@ class Decoder : public transformers::Decoder {
 }  // namespace
 
 bool describes(const Model& m) {
-  const bool known = m.model_type == "llama" || m.model_type == "mistral" || m.model_type == "qwen2";
-  return known && m.norm == Norm::rmsnorm && m.norm_placement == NormPlacement::pre && m.gated_mlp &&
-         m.hidden_act == Activation::silu && m.positions == Positions::rope && m.partial_rotary_factor == 1.0 &&
-         m.attention_bias == is_qwen2(m) && !m.attention_output_bias && !m.mlp_bias && !m.lm_head_bias &&
-         m.qk_norm == QkNorm::none && m.experts.num_experts == 0 && m.latent_attention.kv_lora_rank == 0 &&
-         m.nope_every == 0 && m.hidden_dropout == 0;
+  const bool gemma = is_gemma(m);
+  const bool known = m.model_type == "llama" || m.model_type == "mistral" || m.model_type == "qwen2" ||
+                     m.model_type == "phi3" || gemma;
+  const NormPlacement placement = m.model_type == "gemma2" ? NormPlacement::pre_and_post : NormPlacement::pre;
+  return known && m.norm == Norm::rmsnorm && m.norm_placement == placement && m.gated_mlp &&
+         m.hidden_act == (gemma ? Activation::gelu_pytorch_tanh : Activation::silu) && m.positions == Positions::rope &&
+         m.partial_rotary_factor == 1.0 && m.attention_bias == (m.model_type == "qwen2") && !m.attention_output_bias &&
+         !m.mlp_bias && !m.lm_head_bias && m.qk_norm == QkNorm::none && m.experts.num_experts == 0 &&
+         m.latent_attention.kv_lora_rank == 0 && m.nope_every == 0 && m.hidden_dropout == 0;
 }
 
 std::unique_ptr<transformers::Architecture> make_decoder(const Model& model, DType weights) {

@@ -1,7 +1,8 @@
-// Llama, Mistral and Qwen 2 as torchtune writes them: torchtune/modules/transformer.py and attention.py (v0.6.1).
+// Llama, Mistral, Qwen 2, Gemma, Gemma 2 and Phi-3 as torchtune writes them: torchtune/modules/transformer.py and
+// attention.py, models/ (v0.6.1).
 //
-// Norms and rotary embedding run on casts to fp32, keys and values are repeated before attention, the logits leave the
-// model in fp32, the loss is the training loop's.
+// Norms and most rotary embeddings run on casts to fp32, keys and values are repeated before attention, the logits
+// leave the model in fp32, the loss is the training loop's.
 #pragma once
 
 #include <memory>

@@ -34,4 +34,18 @@ Tensor turn_halves(const Tensor& x, const Tensor& table) {
   return std::move(straight) + std::move(across);
 }
 
+Tensor turn_halves_in_fp32(const Tensor& x, const Tensor& table) {
+  const Size width = x.size(-1);
+  const Tensor cos = slice(table, -1, 0, width);
+  const Tensor sin = slice(table, -1, width, width * 2);
+  const Tensor rotated = transformers::rotate_half(x);
+  Tensor turned;
+  {
+    Tensor straight = x * cos;
+    Tensor across = rotated * sin;
+    turned = std::move(straight) + std::move(across);
+  }
+  return to(turned, x.dtype());
+}
+
 }  // namespace trainmem::torchtune

@@ -13,4 +13,8 @@ Tensor turn_pairs(const Tensor& x, const Tensor& table);
 /// in its own format. `table` (1, s, 1, 2 * d) holds cosines, then sines.
 Tensor turn_halves(const Tensor& x, const Tensor& table);
 
+/// torchtune/models/phi3/_position_embeddings.py, Phi3RotaryPositionalEmbeddings.forward: the same with tables that
+/// stay in fp32, cast back at the end.
+Tensor turn_halves_in_fp32(const Tensor& x, const Tensor& table);
+
 }  // namespace trainmem::torchtune
