@@ -30,8 +30,11 @@ constexpr Missing<Config> all_missing[] = {
        return wrapped && c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version != 1;
      },
      "1"},
-    {"/recipe/lora/rank", "LoRA over several GPUs under litgpt is", "Set data_parallel_size to 1.",
-     [](const Config& c) { return divided(c.recipe) && c.recipe.lora.rank > 0; }, "/recipe/data_parallel_size=1"},
+    {"/recipe/lora/rank",
+     "LoRA over several GPUs under litgpt is",
+     "Set data_parallel_size to 1.",
+     [](const Config& c) { return divided(c.recipe) && c.recipe.lora.rank > 0; },
+     {"/recipe/data_parallel_size", "1"}},
     {"/recipe/loss", "This loss under litgpt is", "Choose chunked, as its fine-tuning does, or full.",
      [](const Config& c) { return c.recipe.loss != Loss::chunked && c.recipe.loss != Loss::full; }, "chunked"},
     {"/recipe/attention", "Another attention than SDPA under litgpt is", "Choose sdpa.",

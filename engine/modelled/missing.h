@@ -3,14 +3,23 @@
 
 #include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "engine/config.h"
 #include "engine/issue.h"
 
 namespace trainmem {
 
-inline constexpr const char* to_transformers = "/recipe/framework=transformers";
+/// A value that makes the issue go: of the field at which it stands, or of another one.
+struct Remedy {
+  const char* path = nullptr;   ///< null: the field at which the issue stands
+  const char* value = nullptr;  ///< as links write it; null: no one value does
+  constexpr Remedy() = default;
+  constexpr Remedy(const char* of_this_field) : value(of_this_field) {}
+  constexpr Remedy(const char* of_field, const char* set_to) : path(of_field), value(set_to) {}
+};
+
+inline constexpr Remedy to_transformers{"/recipe/framework", "transformers"};
 
 /// `Subject` is Config, or the part of it that `asked` looks at.
 template <class Subject>
@@ -19,24 +28,18 @@ struct Missing {
   const char* what;  ///< subject and verb of the sentence
   const char* hint;
   bool (*asked)(const Subject&);
-  const char* fix = "";  ///< a value of that field, or "/recipe/framework=transformers" of another; empty: none
+  Remedy remedy = {};
 };
-
-/// The fix that a line's words stand for.
-inline Fix fix_of(std::string_view path, std::string_view fix) {
-  if (fix.empty()) return {};
-  const std::string_view::size_type equals = fix.find('=');
-  if (fix[0] != '/') return {std::string(path), std::string(fix)};
-  return {std::string(fix.substr(0, equals)), std::string(fix.substr(equals + 1))};
-}
 
 /// Appends a not_yet_modelled issue for every line that is asked for.
 template <class Subject>
 void report(std::span<const Missing<Subject>> lines, const Subject& subject, Issues& issues) {
   for (const Missing<Subject>& line : lines) {
     if (!line.asked(subject)) continue;
-    issues.push_back({"not_yet_modelled", line.path, std::string(line.what) + " not yet modelled.", line.hint,
-                      fix_of(line.path, line.fix)});
+    Issue issue{"not_yet_modelled", line.path, std::string(line.what) + " not yet modelled.", line.hint};
+    const Remedy& remedy = line.remedy;
+    if (remedy.value != nullptr) issue.fix = {remedy.path != nullptr ? remedy.path : line.path, remedy.value};
+    issues.push_back(std::move(issue));
   }
 }
 

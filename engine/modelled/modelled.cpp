@@ -60,13 +60,14 @@ constexpr Missing<Config> all_missing[] = {
               c.recipe.data_parallel_size * c.recipe.context_parallel > 1;
      },
      "0"},
-    {"/recipe/quantization", "4-bit weights beside fp32 weights in one flat parameter of FSDP1 are",
+    {"/recipe/quantization",
+     "4-bit weights beside fp32 weights in one flat parameter of FSDP1 are",
      "Choose precision bf16 or fsdp_bf16, or fsdp_version 2.",
      [](const Config& c) {
        return c.recipe.quantization != Quantization::none && c.recipe.data_parallel == DataParallel::fsdp &&
               c.recipe.fsdp_version == 1 && c.recipe.data_parallel_size > 1 && !is_half(formats(c.recipe).weights);
      },
-     "/recipe/fsdp_version=2"},
+     {"/recipe/fsdp_version", "2"}},
     {"/recipe/quantization", "Quantised weights of Llama 4, whose router cannot be, are", "Set it to none.",
      [](const Config& c) {
        return c.recipe.quantization != Quantization::none && c.model.model_type == "llama4_text" &&
@@ -135,11 +136,13 @@ constexpr Missing<Config> all_missing[] = {
                c.recipe.data_parallel_size * c.recipe.context_parallel == 1);
      },
      "0"},
-    {"/recipe/offload_parameters", "A step inside backward on parameters in host memory is", "Choose foreach or fused.",
+    {"/recipe/offload_parameters",
+     "A step inside backward on parameters in host memory is",
+     "Choose foreach or fused.",
      [](const Config& c) {
        return c.recipe.offload_parameters && c.recipe.optimizer_implementation == OptimizerImplementation::in_backward;
      },
-     "/recipe/optimizer_implementation=fused"},
+     {"/recipe/optimizer_implementation", "fused"}},
     {"/recipe/offload_checkpoints",
      "Offload of checkpoints without full recomputation, or re-entrant, or in Megatron is",
      "Set recomputation to full and recomputation_reentrant to false, or this to false.",
@@ -149,7 +152,8 @@ constexpr Missing<Config> all_missing[] = {
                (c.recipe.recomputation != Recomputation::full && c.recipe.recomputation != Recomputation::every_k));
      },
      "0"},
-    {"/recipe/virtual_pipeline_stages", "An interleaved schedule of virtual stages with different numbers of layers is",
+    {"/recipe/virtual_pipeline_stages",
+     "An interleaved schedule of virtual stages with different numbers of layers is",
      "Set pipeline_schedule to 1f1b, or choose numbers of which num_hidden_layers is a multiple.",
      [](const Config& c) {
        const std::int64_t chunks = c.recipe.pipeline_parallel * c.recipe.virtual_pipeline_stages;
@@ -157,7 +161,7 @@ constexpr Missing<Config> all_missing[] = {
               c.recipe.framework != Framework::torchtitan && c.recipe.pipeline_first_stage_layers == 0 &&
               c.recipe.pipeline_last_stage_layers == 0 && c.model.num_hidden_layers % chunks != 0;
      },
-     "/recipe/pipeline_schedule=1f1b"},
+     {"/recipe/pipeline_schedule", "1f1b"}},
     {"/recipe/gradient_accumulation_steps",
      "An interleaved schedule of micro-batches that pipeline_parallel does not divide is",
      "Give a multiple of pipeline_parallel.",
