@@ -6,13 +6,14 @@
 #include "engine/config/text.h"
 #include "engine/modelled/modelled.h"
 #include "engine/presets/huggingface.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
 
 struct Fixed {
   const char* path;
-  const char* free_in;      ///< model types, with a space after each, in which the class has a choice
+  const char* free_in;      ///< model types, comma-separated, in which the class has a choice
   bool free_in_llama_form;  ///< the forward that Llama's relatives share has a choice
 };
 
@@ -21,26 +22,22 @@ constexpr Fixed fixed_fields[] = {
     {"/model/norm", "", false},
     {"/model/norm_weight", "", false},
     {"/model/norm_bias", "", false},
-    {"/model/norm_placement", "opt ", false},
-    {"/model/norms_per_layer", "falcon stablelm ", false},
+    {"/model/norm_placement", "opt", false},
+    {"/model/norms_per_layer", "falcon,stablelm", false},
     {"/model/embedding_norm", "", false},
-    {"/model/final_norm", "opt ", false},
-    {"/model/qk_norm", "cohere glm4_moe llama4_text ", false},
-    {"/model/positions", "falcon ", false},
-    {"/model/parallel_attention_mlp", "falcon gpt_neox stablelm ", false},
-    {"/model/word_embed_proj_dim", "opt ", false},
+    {"/model/final_norm", "opt", false},
+    {"/model/qk_norm", "cohere,glm4_moe,llama4_text", false},
+    {"/model/positions", "falcon", false},
+    {"/model/parallel_attention_mlp", "falcon,gpt_neox,stablelm", false},
+    {"/model/word_embed_proj_dim", "opt", false},
     {"/model/attention_sinks", "", false},
-    {"/model/experts/n_shared_experts", "deepseek deepseek_v2 deepseek_v3 glm4_moe ", false},
+    {"/model/experts/n_shared_experts", "deepseek,deepseek_v2,deepseek_v3,glm4_moe", false},
     {"/model/experts/shared_expert_gate", "", false},
-    {"/model/experts/first_k_dense_replace", "deepseek deepseek_v2 deepseek_v3 glm4_moe ", false},
-    {"/model/experts/moe_layer_freq", "llama4_text qwen2_moe qwen3_moe ", false},
+    {"/model/experts/first_k_dense_replace", "deepseek,deepseek_v2,deepseek_v3,glm4_moe", false},
+    {"/model/experts/moe_layer_freq", "llama4_text,qwen2_moe,qwen3_moe", false},
     {"/model/experts/router_bias", "", false},
     {"/model/experts/expert_bias", "", false},
 };
-
-bool has_word(std::string_view words, const std::string& word) {
-  return words.find(word + " ") != std::string_view::npos;
-}
 
 void add(Issues& issues, const char* path, const std::string& message, const std::string& hint) {
   issues.push_back({"not_yet_modelled", path, message, hint});
@@ -57,7 +54,7 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
   of_class.model = *defaults;
   for (const Fixed& fixed : fixed_fields) {
     const Field& field = *find_field_by_path(fixed.path);
-    if (same(field, config, of_class) || has_word(fixed.free_in, type) || (llama_form && fixed.free_in_llama_form)) {
+    if (same(field, config, of_class) || has_item(fixed.free_in, type) || (llama_form && fixed.free_in_llama_form)) {
       continue;
     }
     add(issues, fixed.path,
