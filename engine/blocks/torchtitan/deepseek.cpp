@@ -80,17 +80,13 @@ class DeepSeekBlock : public transformers::Block {
   }
 
   Tensor forward(Tensor x, const BlockInputs& inputs) override {
-    Tensor attended = attention_(norm("norm before attention", attention_norm_, x), inputs);
+    Tensor attended = attention_(attention_norm_.at("norm before attention", x), inputs);
     x = x + std::move(attended);
-    Tensor fed = experts_or_mlp(norm("norm before MLP", mlp_norm_, x));
+    Tensor fed = experts_or_mlp(mlp_norm_.at("norm before MLP", x));
     return x + std::move(fed);
   }
 
  private:
-  static Tensor norm(const char* name, const NormLayer& layer, const Tensor& x) {
-    const Place place(name);
-    return layer(x);
-  }
   Tensor experts_or_mlp(const Tensor& x) const { return experts_ ? (*experts_)(x) : dense(x); }
   Tensor dense(const Tensor& x) const {
     const Place place("mlp");

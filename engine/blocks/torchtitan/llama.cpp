@@ -70,9 +70,9 @@ class TransformerBlock : public transformers::Block {
   }
 
   Tensor forward(Tensor x, const BlockInputs& inputs) override {
-    Tensor h = attention(norm("norm before attention", attention_norm_, x), inputs);
+    Tensor h = attention(attention_norm_.at("norm before attention", x), inputs);
     h = add_to(x, std::move(h), false);
-    Tensor fed = experts_or_mlp(norm("norm before MLP", mlp_norm_, h));
+    Tensor fed = experts_or_mlp(mlp_norm_.at("norm before MLP", h));
     return add_to(h, std::move(fed), true);
   }
 
@@ -82,11 +82,6 @@ class TransformerBlock : public transformers::Block {
   /// `last`: the sum is what the block returns.
   static Tensor add_to(const Tensor& residual, Tensor x, bool last) {
     return compiled() ? compiled_residual_sum(residual, std::move(x), 0.0, last) : residual + std::move(x);
-  }
-
-  static Tensor norm(const char* name, const NormLayer& layer, const Tensor& x) {
-    const Place place(name);
-    return layer(x);
   }
 
   Tensor attention(const Tensor& given, const BlockInputs& inputs) const {
@@ -210,10 +205,7 @@ class Llama : public transformers::Architecture {
     return state;
   }
 
-  Tensor end(Tensor hidden) override {
-    const Place place("final norm");
-    return norm_(std::move(hidden));
-  }
+  Tensor end(Tensor hidden) override { return norm_.at("final norm", std::move(hidden)); }
 
   Tensor head(Tensor hidden) override { return transformers::language_head(output_, std::move(hidden)); }
   Tensor head_weight() const override { return output_.weight; }

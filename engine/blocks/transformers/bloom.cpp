@@ -84,26 +84,16 @@ class BloomBlock : public Block {
         down_(m.intermediate_size, m.hidden_size, m.mlp_bias, dtype, "down") {}
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
-    Tensor normed = norm(input_norm_, "norm before attention", hidden);
+    Tensor normed = input_norm_.at("norm before attention", hidden);
     Tensor weights;  // held until the block returns
     const Tensor attended = attend(normed, hidden, inputs, weights);
-    normed = norm(post_attention_norm_, "norm before MLP", attended);
+    normed = post_attention_norm_.at("norm before MLP", attended);
     Tensor result = mlp(normed, attended);
     returned_weights_ = std::move(weights);
     return result;
   }
 
  private:
-  static Tensor norm(const NormLayer& layer, const char* name, const Tensor& x) {
-    const Place place(name);
-    return layer(x);
-  }
-
-  Tensor dropout_add(const Tensor& x, const Tensor& residual) const {
-    const Tensor out = dropout(x, model_.hidden_dropout);
-    return residual + out;
-  }
-
   Tensor attend(const Tensor& hidden, const Tensor& residual, const BlockInputs& inputs, Tensor& weights) const {
     const Place place("attention");
     const Size b = hidden.size(0);
@@ -129,14 +119,14 @@ class BloomBlock : public Block {
     Tensor context = bmm(weight_rows, value, "attention output");
     context = reshape(transpose(view(std::move(context), {b, a, s, d}), 1, 2), hidden.shape());
     const Tensor out = dense_(context);
-    return dropout_add(out, residual);
+    return dropout_add(out, residual, model_.hidden_dropout);
   }
 
   Tensor mlp(const Tensor& x, const Tensor& residual) const {
     const Place place("mlp");
     const Tensor hidden = bloom_gelu(up_(x));
     const Tensor out = down_(hidden);
-    return dropout_add(out, residual);
+    return dropout_add(out, residual, model_.hidden_dropout);
   }
 
   const Model& model_;

@@ -29,10 +29,7 @@ void Decoder::make_head() {
   make_language_head();
 }
 
-Tensor Decoder::end(Tensor hidden) {
-  const Place place("final norm");
-  return norm_(std::move(hidden));
-}
+Tensor Decoder::end(Tensor hidden) { return norm_.at("final norm", std::move(hidden)); }
 
 Tensor Decoder::head(Tensor hidden) { return language_head(head_, std::move(hidden)); }
 

@@ -76,14 +76,14 @@ class FalconBlock : public Block {
     // Falcon-RW registers the norm before the MLP first.
     const NormLayer& first = in_turn ? norm_2_ : norm_1_;
     const NormLayer& second = in_turn ? norm_1_ : norm_2_;
-    const Tensor before_attention = norm(first, "norm before attention", hidden);
+    const Tensor before_attention = first.at("norm before attention", hidden);
     Tensor before_mlp = before_attention;
-    if (!in_turn && model_.norms_per_layer > 1) before_mlp = norm(second, "norm before MLP", hidden);
+    if (!in_turn && model_.norms_per_layer > 1) before_mlp = second.at("norm before MLP", hidden);
     Tensor weights;  // of eager attention: held until the block returns
     const Tensor attended = attend(before_attention, inputs, weights);
     if (in_turn) {
       residual = dropout_add(attended, residual, model_.attention_dropout);
-      before_mlp = norm(second, "norm before MLP", residual);
+      before_mlp = second.at("norm before MLP", residual);
     }
     Tensor fed = mlp(before_mlp);
     if (!in_turn) fed = add_in_place(std::move(fed), attended);
@@ -93,16 +93,6 @@ class FalconBlock : public Block {
   }
 
  private:
-  static Tensor norm(const NormLayer& layer, const char* name, const Tensor& x) {
-    const Place place(name);
-    return layer(x);
-  }
-
-  static Tensor dropout_add(const Tensor& x, const Tensor& residual, double probability) {
-    const Tensor out = dropout(x, probability);
-    return residual + out;
-  }
-
   /// _split_heads: (b, s, heads, d) each.
   void split_heads(const Tensor& fused, Tensor& query, Tensor& key, Tensor& value) const {
     const Size a = model_.num_attention_heads;

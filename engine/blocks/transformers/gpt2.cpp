@@ -18,10 +18,7 @@ class Gpt2Block : public Block {
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
     Tensor residual = hidden;
-    {
-      const Place place("norm before attention");
-      hidden = norm_1_(std::move(hidden));
-    }
+    hidden = norm_1_.at("norm before attention", std::move(hidden));
     Tensor weights;
     Tensor attended = attend(hidden, inputs, weights);
     if (compiled()) {
@@ -30,10 +27,7 @@ class Gpt2Block : public Block {
       hidden = attended + residual;
     }
     residual = hidden;
-    {
-      const Place place("norm before MLP");
-      hidden = norm_2_(std::move(hidden));
-    }
+    hidden = norm_2_.at("norm before MLP", std::move(hidden));
     Tensor fed = mlp(hidden);
     if (compiled()) return compiled_residual_sum(std::move(residual), std::move(fed), model_.hidden_dropout, true);
     return residual + fed;
@@ -128,10 +122,7 @@ class Gpt2 : public Architecture {
     return state;
   }
 
-  Tensor end(Tensor hidden) override {
-    const Place place("final norm");
-    return norm_(std::move(hidden));
-  }
+  Tensor end(Tensor hidden) override { return norm_.at("final norm", std::move(hidden)); }
 
   Tensor head(Tensor hidden) override { return head_(std::move(hidden)); }
   Tensor head_weight() const override { return head_.weight; }

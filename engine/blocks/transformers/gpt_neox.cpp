@@ -19,23 +19,18 @@ class GptNeoxBlock : public Block {
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
     Tensor weights;  // of eager attention: held until the block returns
-    Tensor attended = attend(norm(input_norm_, "norm before attention", hidden), inputs, weights);
+    Tensor attended = attend(input_norm_.at("norm before attention", hidden), inputs, weights);
     attended = dropout(std::move(attended), model_.hidden_dropout);
     if (!model_.parallel_attention_mlp) {
       attended = attended + hidden;
-      const Tensor fed = mlp(norm(post_attention_norm_, "norm before MLP", attended));
+      const Tensor fed = mlp(post_attention_norm_.at("norm before MLP", attended));
       return fed + attended;
     }
-    const Tensor fed = mlp(norm(post_attention_norm_, "norm before MLP", hidden));
+    const Tensor fed = mlp(post_attention_norm_.at("norm before MLP", hidden));
     return (fed + attended) + hidden;
   }
 
  private:
-  static Tensor norm(const NormLayer& layer, const char* name, const Tensor& x) {
-    const Place place(name);
-    return layer(x);
-  }
-
   Tensor attend(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
     const Place place("attention");
     const Size d = model_.head_dim;

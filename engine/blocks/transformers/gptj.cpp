@@ -51,10 +51,7 @@ class GptjBlock : public Block {
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
     const Tensor residual = hidden;
-    {
-      const Place place("norm before attention");
-      hidden = norm_(std::move(hidden));
-    }
+    hidden = norm_.at("norm before attention", std::move(hidden));
     Tensor weights;  // held until the block returns
     const Tensor attended = attend(hidden, inputs, weights);
     const Tensor fed = mlp(hidden);

@@ -22,12 +22,12 @@ class MptBlock : public Block {
         down_(m.intermediate_size, m.hidden_size, m.mlp_bias, dtype, "down") {}
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
-    Tensor normed = norm(norm_1_, "norm before attention", hidden);
+    Tensor normed = norm_1_.at("norm before attention", hidden);
     Tensor residual = hidden;
     Tensor weights;  // held until the block returns
     const Tensor attended = attend(normed, inputs, weights);
     hidden = dropout(attended, model_.hidden_dropout) + residual;
-    normed = norm(norm_2_, "norm before MLP", hidden);
+    normed = norm_2_.at("norm before MLP", hidden);
     residual = hidden;
     Tensor result = mlp(normed, residual);
     returned_weights_ = std::move(weights);
@@ -35,11 +35,6 @@ class MptBlock : public Block {
   }
 
  private:
-  static Tensor norm(const NormLayer& layer, const char* name, const Tensor& x) {
-    const Place place(name);
-    return layer(x);
-  }
-
   Tensor attend(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
     const Place place("attention");
     const Size h = model_.hidden_size;

@@ -26,16 +26,16 @@ class OptBlock : public Block {
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
     Tensor residual = hidden;
     const Shape shape = hidden.shape();
-    if (norm_first_) hidden = norm(attention_norm_, "norm before attention", std::move(hidden));
+    if (norm_first_) hidden = attention_norm_.at("norm before attention", std::move(hidden));
     Tensor weights;  // of eager attention: held until the block returns
     hidden = attend(hidden, inputs, weights);
     hidden = dropout(std::move(hidden), model_.hidden_dropout);
     hidden = residual + std::move(hidden);
-    if (!norm_first_) hidden = norm(attention_norm_, "norm after attention", std::move(hidden));
+    if (!norm_first_) hidden = attention_norm_.at("norm after attention", std::move(hidden));
 
     hidden = reshape(std::move(hidden), {shape[0] * shape[1], shape[2]});
     residual = hidden;
-    if (norm_first_) hidden = norm(final_norm_, "norm before MLP", std::move(hidden));
+    if (norm_first_) hidden = final_norm_.at("norm before MLP", std::move(hidden));
     {
       const Place place("mlp");
       hidden = up_(std::move(hidden));
@@ -44,16 +44,11 @@ class OptBlock : public Block {
     }
     hidden = dropout(std::move(hidden), model_.hidden_dropout);
     hidden = view(residual + std::move(hidden), shape);
-    if (!norm_first_) hidden = norm(final_norm_, "norm after MLP", std::move(hidden));
+    if (!norm_first_) hidden = final_norm_.at("norm after MLP", std::move(hidden));
     return hidden;
   }
 
  private:
-  static Tensor norm(const NormLayer& layer, const char* name, Tensor x) {
-    const Place place(name);
-    return layer(std::move(x));
-  }
-
   Tensor attend(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
     const Place place("attention");
     const Size a = model_.num_attention_heads;

@@ -182,6 +182,11 @@ Tensor NormLayer::operator()(Tensor argument) const {
   return x;
 }
 
+Tensor NormLayer::at(const char* name, Tensor x) const {
+  const Place place(name);
+  return (*this)(std::move(x));
+}
+
 Tensor position_ids(Size s) {
   const Tensor range = allocate({s}, DType::int64, {&arange_rule});
   return allocate({s}, DType::int64, {&arange_rule, "positions"});
@@ -277,6 +282,11 @@ Tensor activate(Tensor x, Activation activation) {
     case Activation::clamped_swiglu: return gelu(std::move(x));
   }
   return x;
+}
+
+Tensor dropout_add(const Tensor& x, const Tensor& residual, double probability) {
+  const Tensor out = dropout(x, probability);
+  return residual + out;
 }
 
 Tensor split_heads(Tensor x, Size heads, Size width) {

@@ -55,6 +55,8 @@ struct NormLayer {
   NormLayer() = default;
   NormLayer(Form form, Shape shape, bool with_weight, bool with_bias, DType dtype);
   Tensor operator()(Tensor x) const;
+  /// The same, at a named place of the model: "norm before attention".
+  Tensor at(const char* place, Tensor x) const;
 };
 
 /// Logits: of the whole vocabulary, or of a part that the loss takes.
@@ -89,6 +91,9 @@ Tensor repeat_kv(const Tensor& x, Size times);
 
 /// The activation of a model, in the form in which transformers runs it.
 Tensor activate(Tensor x, Activation activation);
+
+/// residual + dropout(x), as BLOOM and Falcon name it: dropout_add of modeling_bloom.py and modeling_falcon.py.
+Tensor dropout_add(const Tensor& x, const Tensor& residual, double probability);
 
 /// (b, s, a * d) seen as (b, a, s, d).
 Tensor split_heads(Tensor x, Size heads, Size width);

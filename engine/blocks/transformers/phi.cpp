@@ -20,10 +20,7 @@ class PhiBlock : public Block {
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
     const Tensor residual = hidden;
-    {
-      const Place place("norm before attention");
-      hidden = norm_(std::move(hidden));
-    }
+    hidden = norm_.at("norm before attention", std::move(hidden));
     Tensor weights;  // of eager attention: held until the block returns
     Tensor attended = attend(hidden, inputs, weights);
     attended = dropout(std::move(attended), model_.hidden_dropout);
