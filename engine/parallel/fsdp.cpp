@@ -270,37 +270,39 @@ void Fsdp::after_backward(std::size_t index) {
   if (accumulating_) return accumulate(group);
   if (group.reduced) return;
   group.reduced = true;
-  // A gradient of more than the parameter (DTensor's of a divided embedding) is cut down: _fsdp_param.py,
-  // unsharded_grad_data.
+  cut_down_gradients(group);
+  reshard(group);
+  if (group.experts == 0) let_go(reduce_scatter_inputs_);  // a module's experts are reduced before the rest of it
+  std::vector<Parameter*> with_gradient;                   // frozen weights have none
+  for (Parameter& parameter : group.parameters)
+    if (parameter.gathered->grad.defined() || parameter.accumulated.defined()) with_gradient.push_back(&parameter);
+  if (!with_gradient.empty()) reduce(group, with_gradient);
+}
+
+/// _fsdp_param.py, unsharded_grad_data: a gradient of more than the parameter (DTensor's of a divided embedding).
+void Fsdp::cut_down_gradients(Group& group) {
   for (Parameter& parameter : group.parameters) {
     Tensor& gradient = parameter.gathered->grad;
     if (!gradient.defined()) continue;
     const Size bytes = gradient.elements() * Size(element_bytes(gradient.dtype()));
     if (gradient->storage->bytes > bytes) gradient = clone_contiguous(gradient);
   }
-  reshard(group);
-  if (group.experts == 0) let_go(reduce_scatter_inputs_);  // a module's experts are reduced before the rest of it
-  std::vector<Parameter*> reduced;                         // frozen weights have no gradient
-  Size elements = 0;
-  for (Parameter& parameter : group.parameters) {
-    if (!parameter.gathered->grad.defined() && !parameter.accumulated.defined()) continue;
-    reduced.push_back(&parameter);
-    elements = elements + parameter.padded;
-  }
-  if (reduced.empty()) return;
-  Run& run = active_run();
-  const DType sharded = reduced.front()->shard.dtype();
+}
+
+/// _fsdp_collectives.py: foreach_reduce.
+void Fsdp::reduce(Group& group, const std::vector<Parameter*>& parameters) {
   const DType reduction =
-      formats_.reduction == DType::automatic ? reduced.front()->gathered.dtype() : formats_.reduction;
-  // A loop variable of foreach_reduce holds the last gradient until it returns.
-  Tensor last;
-  for (const Parameter* parameter : reduced) {
+      formats_.reduction == DType::automatic ? parameters.front()->gathered.dtype() : formats_.reduction;
+  Size elements = 0;
+  Tensor last;  // a loop variable of foreach_reduce holds the last gradient until it returns
+  for (const Parameter* parameter : parameters) {
+    elements = elements + parameter->padded;
     Tensor& gradient = parameter->gathered->grad;
     last = gradient;
     if (parameter->dimension > 0) gradient = allocate(gradient.shape(), gradient.dtype(), {&in_shard_order_rule});
   }
   {
-    const Set<Component> component(run.component, Component::communication);
+    const Set<Component> component(active_run().component, Component::communication);
     reduce_scatter_inputs_.push_back(allocate({elements}, reduction, {&reduce_input_rule}));
     note_kept(reduce_scatter_inputs_.back(), reduce_input_rule);
   }
@@ -308,20 +310,25 @@ void Fsdp::after_backward(std::size_t index) {
     parameter.gathered->grad.reset();
     parameter.accumulated.reset();
   }
-  const Set<Stream> stream(run.stream, Stream::reduce_scatter);
-  const Set<Component> component(run.component, Component::gradients);
-  Tensor output = allocate({elements / group.shards}, reduction, {&reduce_output_rule});
-  note_kept(output, reduce_output_rule);
-  // _fsdp_param_group.py: AllReduceState.
-  if (replicated_) group.all_reduce_input = output;
-  if (reduction != sharded) {
-    output = allocate({elements / group.shards}, sharded, {&reduce_output_rule});
-    note_kept(output, reduce_output_rule);
-  }
+  const Tensor output = reduce_scatter(group, elements / group.shards, reduction, parameters.front()->shard.dtype());
   if (formats_.offloaded) return;  // copied to host memory
-  for (const Parameter* parameter : reduced)
+  for (const Parameter* parameter : parameters)
     if (!parameter->shard->grad.defined())
       parameter->shard->grad = alias(output, parameter->shard.shape(), parameter->shard->strides);
+}
+
+/// This GPU's shard of the reduced gradients, in the format of the shards.
+Tensor Fsdp::reduce_scatter(Group& group, const Size& elements, DType reduction, DType sharded) {
+  const Set<Stream> stream(active_run().stream, Stream::reduce_scatter);
+  const Set<Component> component(active_run().component, Component::gradients);
+  Tensor output = allocate({elements}, reduction, {&reduce_output_rule});
+  note_kept(output, reduce_output_rule);
+  if (replicated_) group.all_reduce_input = output;  // _fsdp_param_group.py: AllReduceState
+  if (reduction != sharded) {
+    output = allocate({elements}, sharded, {&reduce_output_rule});
+    note_kept(output, reduce_output_rule);
+  }
+  return output;
 }
 
 void Fsdp::end_backward() {

@@ -82,6 +82,9 @@ class Fsdp : public ModuleWrapper {
   void before_backward(std::size_t group);
   void after_backward(std::size_t group);
   void accumulate(Group& group);
+  void cut_down_gradients(Group& group);
+  void reduce(Group& group, const std::vector<Parameter*>& parameters);
+  Tensor reduce_scatter(Group& group, const Size& elements, DType reduction, DType sharded);
 
   Size shards_;
   bool replicated_;

@@ -1,8 +1,6 @@
 #include "engine/blocks/transformers/model.h"
 
-#include <algorithm>
-#include <numeric>
-
+#include "engine/blocks/transformers/causal_loss.h"
 #include "engine/blocks/transformers/families.h"
 #include "engine/parallel/tensor.h"
 #include "engine/tensor/checkpoint.h"
@@ -10,27 +8,6 @@
 namespace trainmem::transformers {
 
 namespace {
-constexpr Rule labels_rule{"labels", "shifted labels: the backward of the loss needs them",
-                           "transformers loss/loss_utils.py: ForCausalLMLoss"};
-
-/// Models before transformers 4.46: their output is an fp32 copy of the logits, their loss that of a contiguous copy
-/// without the last position. models/llama/modeling_llama.py of that time: LlamaForCausalLM.forward.
-Tensor legacy_loss(Tensor& logits, const Tensor& labels, bool fused) {
-  logits = to(std::move(logits), DType::float32, "fp32 logits");
-  const Size batch = labels.size(0);
-  const Size shorter = labels.size(1) - Size(1);
-  Tensor shifted = contiguous(slice(logits, 1, 0, shorter), "shifted logits");
-  const Tensor targets = allocate({batch, shorter}, DType::int64, {&labels_rule});
-  const Shape rows{batch * shorter, shifted.size(-1)};
-  shifted = view(std::move(shifted), rows);
-  return fused ? fused_cross_entropy(shifted) : cross_entropy(shifted, targets);
-}
-
-/// The loss compiled: the cast, the softmax and the choice of the label are one kernel.
-Tensor compiled_loss(Tensor logits, const Tensor& labels) {
-  const Shape rows{logits.elements() / logits.size(-1), logits.size(-1)};
-  return compiled_cross_entropy(view(std::move(logits), rows), labels);
-}
 
 /// torchtune's recipes drop the compiled loss that compile_loss() returns, all but lora_finetune_single_device.py: what
 /// is not in chunks stays eager (recipes/full_finetune_single_device.py, full_finetune_distributed.py: setup).
@@ -39,19 +16,19 @@ bool compiles_loss(const Recipe& recipe) {
   return recipe.compile_loss && (recipe.framework != Framework::torchtune || !dropped);
 }
 
-/// loss/loss_utils.py: ForCausalLMLoss.
-Tensor causal_loss(Tensor logits, const Tensor& labels) {
-  logits = to(std::move(logits), DType::float32, "fp32 logits");
-  const Size batch = labels.size(0);
-  const Size sequence = labels.size(1);
-  const Tensor padded = allocate({batch, sequence + Size(1)}, DType::int64, {&labels_rule});
-  // labels[..., 1:].contiguous(): a view for one sequence, a copy for more.
-  const Tensor shifted = batch == 1 ? alias(padded, labels.shape(), labels->strides)
-                                    : allocate(labels.shape(), DType::int64, {&labels_rule});
-  const Shape rows{batch * sequence, logits.size(-1)};
-  logits = view(std::move(logits), rows);
-  return cross_entropy(logits, shifted);
+/// Whether a layer's forward runs again in backward.
+bool recomputes(const Recipe& recipe, std::int64_t layer) {
+  switch (recipe.recomputation) {
+    case Recomputation::full:
+    case Recomputation::selective_operations: return true;
+    case Recomputation::every_k: return (layer + 1) % recipe.recomputation_interval == 0;
+    case Recomputation::none:
+    case Recomputation::selective_attention:
+    case Recomputation::selective_modules: break;
+  }
+  return false;
 }
+
 }  // namespace
 
 bool Architecture::loss_is_outside() const { return active_run().tensor_parallel.size > 1; }
@@ -73,64 +50,6 @@ std::unique_ptr<Architecture> make_architecture(const Model& model, DType weight
   if (type == "opt") return make_opt(model, weights);
   if (type == "phi") return make_phi(model, weights);
   return make_llama(model, weights);  // the families of its kind; null for what is unknown
-}
-
-namespace {
-
-/// After how many layers their kinds come round again.
-std::int64_t period(const Model& model, const Recipe& recipe) {
-  std::int64_t result = 1;
-  if (model.sliding_window > 0 && model.sliding_window_pattern > 1) result = model.sliding_window_pattern;
-  if (model.nope_every > 1) result = std::lcm(result, model.nope_every);
-  if (model.linear_attention_every > 1) result = std::lcm(result, model.linear_attention_every);
-  if (model.experts.num_experts > 0) result = std::lcm(result, std::max<std::int64_t>(model.experts.moe_layer_freq, 1));
-  if (recipe.recomputation == Recomputation::every_k) result = std::lcm(result, recipe.recomputation_interval);
-  return result;
-}
-
-/// Layers at the beginning that are not of the kinds that take turns: dense ones before layers with experts.
-std::int64_t leading_layers(const Model& model) {
-  if (model.experts.num_experts == 0) return 0;
-  return minimum(model.experts.first_k_dense_replace, model.num_hidden_layers);
-}
-
-}  // namespace
-
-std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, bool fold) {
-  // The first layers of every kind and the last ones touch what lies outside: they stand alone, and so do those beside
-  // them, which show how a layer of the middle hangs together with its neighbours. What comes between is one group,
-  // repeated.
-  const Size layers = model.num_hidden_layers;
-  const Size length = period(model, recipe);
-  const Size lead = leading_layers(model);
-  const Size times = (layers - lead - 4 * length) / length;
-  std::vector<LayerSlot> slots;
-  const auto add = [&](const Size& index, const Size& often, const Size& group, std::int64_t kind) {
-    slots.push_back({static_cast<std::int32_t>(index.recorded()), often, static_cast<std::int32_t>(group.recorded()),
-                     static_cast<std::int32_t>(kind)});
-  };
-  if (!fold || times <= 1) {
-    for (std::int64_t i = 0; i < layers; ++i) add(i, 1, i, i);
-    return slots;
-  }
-  const std::int64_t first = lead + 2 * length;
-  for (std::int64_t i = 0; i < first; ++i) add(i, 1, i, i);
-  for (std::int64_t i = first; i < first + length; ++i) add(i, times, first, i);
-  const Size last = first + times * length;
-  for (std::int64_t i = 0; last + i < layers; ++i) add(last + i, 1, last + i, first + i % length.value());
-  return slots;
-}
-
-bool recomputes(const Recipe& recipe, std::int64_t layer) {
-  switch (recipe.recomputation) {
-    case Recomputation::full:
-    case Recomputation::selective_operations: return true;
-    case Recomputation::every_k: return (layer + 1) % recipe.recomputation_interval == 0;
-    case Recomputation::none:
-    case Recomputation::selective_attention:
-    case Recomputation::selective_modules: break;
-  }
-  return false;
 }
 
 ForwardState Architecture::resume(Tensor hidden, AttentionKernel attention) {
@@ -285,24 +204,6 @@ Tensor CausalModel::forward(const Tensor& ids) {
   return logits;
 }
 
-/// torchtune modules/loss/ce_chunked_output_loss.py: each chunk in fp32, one after another.
-Tensor CausalModel::chunked_loss() {
-  Tensor total;
-  for (Tensor& chunk : chunks_) {
-    const Shape rows{chunk.size(0) * chunk.size(1), chunk.size(2)};
-    const Tensor targets = allocate({rows[0]}, DType::int64, {&labels_rule});
-    Tensor part = recipe_.compile_loss
-                      ? compiled_cross_entropy(reshape(chunk, rows), targets)
-                      : cross_entropy(to(reshape(chunk, rows), DType::float32, "fp32 logits"), targets);
-    if (total.defined())
-      total = std::move(total) + std::move(part);
-    else
-      total = std::move(part);
-  }
-  chunks_.clear();
-  return total;
-}
-
 Tensor CausalModel::loss(Tensor& logits, const Tensor& labels) {
   const Place place("loss", Component::logits_and_loss);
   const bool legacy = recipe_.transformers_release == TransformersRelease::before_4_46;
@@ -330,7 +231,8 @@ Tensor CausalModel::loss(Tensor& logits, const Tensor& labels) {
       break;
     }
     case Loss::chunked:  // litgpt's own are its decoder's
-      result = recipe_.framework == Framework::litgpt ? architecture_->loss(logits, labels) : chunked_loss();
+      result = recipe_.framework == Framework::litgpt ? architecture_->loss(logits, labels)
+                                                      : chunked_loss(chunks_, recipe_.compile_loss);
       break;
     case Loss::compiled: result = compiled_loss(logits, labels); break;
     default:

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/blocks/transformers/layer_slots.h"
 #include "engine/config.h"
 #include "engine/parallel/module_wrapper.h"
 #include "engine/parallel/pipeline.h"
@@ -107,21 +108,6 @@ class Architecture {
 /// The family of a model_type; null if there is none.
 std::unique_ptr<Architecture> make_architecture(const Model& model, DType weights);
 
-/// A layer, alone or of a group of layers that stands for `times` equal groups in a row.
-struct LayerSlot {
-  std::int32_t index = 0;
-  Size times = 1;
-  std::int32_t group = 0;  ///< index of the group's first layer
-  std::int32_t kind = 0;   ///< index of a layer of the same kind, the same however many layers there are
-};
-
-/// The layers of a model: all of them, or with equal ones in a row taken together. Layers of several kinds, which
-/// take turns, are taken together by turns; recomputed and other layers are of two kinds.
-std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, bool fold);
-
-/// Whether a layer's forward runs again in backward.
-bool recomputes(const Recipe& recipe, std::int64_t layer);
-
 class CausalModel {
  public:
   /// `wrapper`: data parallelism around the modules, or null. `part`: of a pipeline, or the whole model.
@@ -137,7 +123,6 @@ class CausalModel {
  private:
   Tensor hidden_states(const Tensor& ids);
   Tensor run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs);
-  Tensor chunked_loss();
   Tensor recomputed(std::size_t i, const Tensor& hidden, const Forward& forward);
 
   std::unique_ptr<Architecture> architecture_;
