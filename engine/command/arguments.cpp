@@ -2,14 +2,52 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 #include "engine/config/fields.h"
 #include "engine/text/issue_text.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
 
-constexpr const char* commands[] = {"estimate", "plan", "link", "import", "export", "presets", "validate-presets"};
+struct CommandWord {
+  const char* word;
+  Command command;
+};
+
+constexpr CommandWord command_words[] = {
+    {"estimate", Command::estimate},
+    {"plan", Command::plan},
+    {"link", Command::link},
+    {"import", Command::import},
+    {"export", Command::export_settings},
+    {"presets", Command::presets},
+    {"validate-presets", Command::validate_presets},
+};
+
+struct Option {
+  const char* name;
+  const char* commands;  ///< that it goes with, as a list of words; empty: any, and none
+  bool has_value;
+};
+
+constexpr const char* of_a_configuration = "estimate,plan,link,export";
+
+constexpr Option options[] = {
+    {"--json", "estimate,plan,link,import,presets", false},
+    {"--advice", "estimate", false},
+    {"--against", "estimate,link", true},
+    {"--num-gpus", "plan", true},
+    {"--format", "export", true},
+    {"--model", of_a_configuration, true},
+    {"--gpu", of_a_configuration, true},
+    {"--recipe", of_a_configuration, true},
+    {"--set", of_a_configuration, true},
+    {"--help", "", false},
+    {"-h", "", false},
+    {"--version", "", false},
+};
 
 /// Digits alone, at most seven of them; 0: something else.
 int whole_number(const std::string& text) {
@@ -27,67 +65,87 @@ std::string link_key(std::string name) {
   return field == nullptr ? name.substr(name.rfind('/') + 1) : field->key;
 }
 
-}  // namespace
-
-Arguments parse_arguments(const std::vector<std::string>& words) {
-  Arguments out;
-  const auto problem = [&](const std::string& message) {
-    out.issues.push_back({"wrong_argument", "", message, "trainmem --help shows all arguments."});
-  };
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--json") {
-      out.json = true;
-    } else if (word == "--advice") {
-      out.advice = true;
-    } else if (word == "--num-gpus") {
-      const std::string value = i + 1 < words.size() ? words[++i] : "";
-      out.num_gpus = whole_number(value);
-      if (out.num_gpus == 0) problem("--num-gpus needs a whole number, not " + in_quotes(value) + ".");
-    } else if (word == "--help" || word == "-h") {
-      out.help = true;
-    } else if (word == "--version") {
-      out.version = true;
-    } else if (word == "--format" || word == "--against") {
-      if (i + 1 == words.size()) {
+class Reader {
+ public:
+  Arguments read(const std::vector<std::string>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      const auto* option =
+          std::find_if(std::begin(options), std::end(options), [&](const Option& each) { return word == each.name; });
+      if (option == std::end(options)) {
+        plain_word(word);
+      } else if (option->has_value && i + 1 == words.size()) {
         problem(word + " needs a value.");
-        break;
-      }
-      (word == "--format" ? out.format : out.against) = words[++i];
-    } else if (word == "--model" || word == "--gpu" || word == "--recipe" || word == "--set") {
-      if (i + 1 == words.size()) {
-        problem(word + " needs a value.");
-        break;
-      }
-      const std::string& value = words[++i];
-      const std::size_t equals = value.find('=');
-      if (word != "--set") {
-        out.parts.emplace_back(word.substr(2), value);
-      } else if (equals == std::string::npos) {
-        problem("--set " + in_quotes(value) + " has no =.");
       } else {
-        out.parts.emplace_back(link_key(value.substr(0, equals)), value.substr(equals + 1));
+        given_.push_back(option);
+        set(word, option->has_value ? words[++i] : "");
       }
-    } else if (word.size() > 1 && word[0] == '-') {
+    }
+    if (!out_.help && !out_.version) check();
+    return std::move(out_);
+  }
+
+ private:
+  void problem(const std::string& message) {
+    out_.issues.push_back({"wrong_argument", "", message, "trainmem --help shows all arguments."});
+  }
+
+  void plain_word(const std::string& word) {
+    if (word.size() > 1 && word[0] == '-') {
       problem("There is no option " + in_quotes(word) + ".");
-    } else if (out.command.empty()) {
-      out.command = word;
+    } else if (command_.empty()) {
+      command_ = word;
     } else {
-      out.words.push_back(word);
+      out_.words.push_back(word);
     }
   }
-  if (out.help || out.version) return out;
-  if (out.command.empty()) {
-    problem("There is no command.");
-  } else if (std::find(std::begin(commands), std::end(commands), out.command) == std::end(commands)) {
-    problem("There is no command " + in_quotes(out.command) + ".");
+
+  void set(const std::string& option, const std::string& value) {
+    if (option == "--json") out_.json = true;
+    if (option == "--advice") out_.advice = true;
+    if (option == "--against") out_.against = value;
+    if (option == "--num-gpus") set_num_gpus(value);
+    if (option == "--format") out_.format = value;
+    if (option == "--model" || option == "--gpu" || option == "--recipe")
+      out_.parts.emplace_back(option.substr(2), value);
+    if (option == "--set") set_field(value);
+    if (option == "--help" || option == "-h") out_.help = true;
+    if (option == "--version") out_.version = true;
   }
-  if (out.command == "plan" && out.num_gpus == 0 && out.issues.empty()) problem("plan needs --num-gpus.");
-  if (!out.against.empty() && out.command != "estimate" && out.command != "link") {
-    problem("--against goes with estimate and link.");
+
+  void set_num_gpus(const std::string& value) {
+    out_.num_gpus = whole_number(value);
+    if (out_.num_gpus == 0) problem("--num-gpus needs a whole number, not " + in_quotes(value) + ".");
   }
-  if (out.words.size() > 1) problem("There is more than one file or link.");
-  return out;
-}
+
+  void set_field(const std::string& assignment) {
+    const std::size_t equals = assignment.find('=');
+    if (equals == std::string::npos) return problem("--set " + in_quotes(assignment) + " has no =.");
+    out_.parts.emplace_back(link_key(assignment.substr(0, equals)), assignment.substr(equals + 1));
+  }
+
+  /// What only the whole line shows.
+  void check() {
+    for (const CommandWord& each : command_words)
+      if (command_ == each.word) out_.command = each.command;
+    if (command_.empty()) return problem("There is no command.");
+    if (out_.command == Command::none) return problem("There is no command " + in_quotes(command_) + ".");
+    for (const Option* option : given_) {
+      const std::string_view commands = option->commands;
+      if (!commands.empty() && !has_item(commands, command_))
+        problem(std::string(option->name) + " does not go with " + command_ + ".");
+    }
+    if (out_.command == Command::plan && out_.num_gpus == 0 && out_.issues.empty()) problem("plan needs --num-gpus.");
+    if (out_.words.size() > 1) problem("There is more than one file or link.");
+  }
+
+  std::string command_;
+  std::vector<const Option*> given_;
+  Arguments out_;
+};
+
+}  // namespace
+
+Arguments parse_arguments(const std::vector<std::string>& words) { return Reader().read(words); }
 
 }  // namespace trainmem

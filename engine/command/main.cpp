@@ -12,10 +12,13 @@
 #include "engine/border/request.h"
 #include "engine/command/advice_table.h"
 #include "engine/command/arguments.h"
-#include "engine/command/bring.h"
 #include "engine/command/comparison_table.h"
+#include "engine/command/configuration.h"
 #include "engine/command/files.h"
+#include "engine/command/import_table.h"
+#include "engine/command/preset_table.h"
 #include "engine/command/table.h"
+#include "engine/command/text.h"
 #include "engine/config/text.h"
 #include "engine/launch/export.h"
 #include "engine/presets/validate_presets.h"
@@ -27,22 +30,22 @@ namespace {
 constexpr const char* help =
     "trainmem: where GPU memory goes while a language model is trained.\n"
     "\n"
-    "  trainmem estimate [FILE|LINK|-] [--json]       memory of one training step\n"
-    "  trainmem estimate [--model ID] [--gpu ID] [--recipe ID] [--set FIELD=VALUE]... [--json]\n"
-    "                                                 a recipe without a model brings its own model and GPU\n"
-    "  trainmem estimate ... --advice                 and what each change alone would save\n"
-    "  trainmem plan [FILE|LINK|-] --num-gpus N [--json]\n"
-    "                                                 layouts of N GPUs that fit, best first\n"
-    "  trainmem estimate ... --against FILE|LINK      and what differs from another configuration\n"
-    "  trainmem link [FILE|LINK|-] [--json]           the link of a configuration; --json: the configuration of a "
-    "link\n"
-    "  trainmem link ... --against FILE|LINK          one link of both, as the page's Compare writes it\n"
-    "  trainmem import [FILE|-] [--json]              what a file of another program says, and its link\n"
-    "  trainmem export [FILE|LINK|-] --format NAME    launch settings: megatron, torchtitan, deepspeed, accelerate\n"
+    "  trainmem estimate CONFIGURATION [--json]      memory of one training step\n"
+    "    --advice                                    and what each change alone would save\n"
+    "    --against FILE|LINK                         and what differs from another configuration\n"
+    "  trainmem plan CONFIGURATION --num-gpus N [--json]\n"
+    "                                                layouts of N GPUs that fit, best first\n"
+    "  trainmem link CONFIGURATION [--json]          its link; --json: what differs from the presets\n"
+    "    --against FILE|LINK                         one link of both, as the page's Compare writes it\n"
+    "  trainmem import [FILE|-] [--json]             what a file of another program says, and its link\n"
+    "  trainmem export CONFIGURATION --format NAME   launch settings: megatron, torchtitan, deepspeed, accelerate\n"
     "  trainmem presets [models|gpus|recipes] [--json]\n"
-    "  trainmem validate-presets [FOLDER]             recompute all parameter counts of presets/\n"
+    "  trainmem validate-presets [FOLDER]            recompute all parameter counts of presets/\n"
     "  trainmem --help | --version\n"
     "\n"
+    "CONFIGURATION is [FILE|LINK|-], or [--model ID] [--gpu ID] [--recipe ID] [--set FIELD=VALUE]...; a recipe "
+    "without\n"
+    "a model brings its own model and GPU.\n"
     "FILE holds a configuration as JSON, a link, or what another program wrote: a Hugging Face config.json, DeepSpeed\n"
     "JSON, torchtitan TOML, Megatron arguments, accelerate YAML; --model, --gpu and --set then add what it does not\n"
     "say. - or nothing reads standard input.\n"
@@ -99,7 +102,7 @@ int run_estimate(const Arguments& arguments) {
 }
 
 int run_plan(const Arguments& arguments) {
-  const Input input = read_input(arguments);
+  const Input input = read_configuration(arguments);
   if (!input.issues.empty()) {
     if (arguments.json) print(write_refusal(input.issues) + "\n");
     return report(input.issues);
@@ -203,14 +206,16 @@ int run(const std::vector<std::string>& words) {
     print("trainmem " + version() + "\n");
     return 0;
   }
-  if (arguments.command == "estimate") return run_estimate(arguments);
-  if (arguments.command == "plan") return run_plan(arguments);
-  if (arguments.command == "link") return run_link(arguments);
-  if (arguments.command == "import") return run_import(arguments);
-  if (arguments.command == "export") return run_export(arguments);
-  if (arguments.command == "presets") return run_presets(arguments);
-  if (arguments.command == "validate-presets") return run_validate_presets(arguments);
-  std::fputs(help, stderr);
+  switch (arguments.command) {
+    case Command::estimate: return run_estimate(arguments);
+    case Command::plan: return run_plan(arguments);
+    case Command::link: return run_link(arguments);
+    case Command::import: return run_import(arguments);
+    case Command::export_settings: return run_export(arguments);
+    case Command::presets: return run_presets(arguments);
+    case Command::validate_presets: return run_validate_presets(arguments);
+    case Command::none: break;  // an issue already
+  }
   return 2;
 }
 

@@ -1,5 +1,5 @@
-// The list of presets for a terminal.
-#include "engine/command/table.h"
+#include "engine/command/preset_table.h"
+
 #include "engine/command/text.h"
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
@@ -69,13 +69,6 @@ std::string preset_table(const std::string& kind) {
   if (kind == "recipes") return recipe_table();
   if (kind.empty()) return model_table() + "\n" + gpu_table() + "\n" + recipe_table();
   return "";
-}
-
-std::string issue_line(const Issue& issue) {
-  std::string line = issue.path.empty() ? "" : issue.path + ": ";
-  line += issue.message;
-  if (!issue.hint.empty()) line += " " + issue.hint;
-  return line + "\n";
 }
 
 }  // namespace trainmem

@@ -47,4 +47,11 @@ std::string wrapped(const std::string& text, std::size_t width) {
   return line.empty() ? out : out + line + "\n";
 }
 
+std::string issue_line(const Issue& issue) {
+  std::string line = issue.path.empty() ? "" : issue.path + ": ";
+  line += issue.message;
+  if (!issue.hint.empty()) line += " " + issue.hint;
+  return line + "\n";
+}
+
 }  // namespace trainmem

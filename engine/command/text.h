@@ -1,10 +1,11 @@
-// Small pieces of a text table: numbers, columns, bars.
+// Small pieces of text for a terminal: numbers, columns, bars, issues.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "engine/dtype.h"
+#include "engine/issue.h"
 #include "engine/text/numbers.h"
 
 namespace trainmem {
@@ -15,5 +16,8 @@ std::string right(const std::string& text, std::size_t width);
 std::string fit(const std::string& text, std::size_t width);      ///< cut with "..." if it is wider
 std::string bar(Bytes part, Bytes whole, int width);              ///< number signs, to scale
 std::string wrapped(const std::string& text, std::size_t width);  ///< lines, the last one with its break
+
+/// "/recipe/tensor_parallel: sentence hint", with a line break.
+std::string issue_line(const Issue& issue);
 
 }  // namespace trainmem

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/config/text.h"
+#include "engine/config/words.h"
 #include "engine/launch/import.h"
 #include "engine/text/json_writer.h"
 
@@ -84,14 +85,19 @@ Export export_settings(const SettingsFormat& format, const Config& config) {
   return out;
 }
 
+const SettingsFormat* find_format(std::string_view name) {
+  for (const SettingsFormat* format : formats_for({}))
+    if (name == format->name) return format;
+  return nullptr;
+}
+
 std::vector<const SettingsFormat*> formats_for(const Config& config) {
   std::vector<const SettingsFormat*> formats = {&accelerate_format(), &torchtitan_format(), &megatron_format(),
                                                 &deepspeed_format()};
-  int own = 0;
-  if (config.recipe.framework == Framework::torchtitan) own = 1;
-  if (config.recipe.framework == Framework::megatron) own = 2;
-  if (config.recipe.framework == Framework::deepspeed) own = 3;
-  std::rotate(formats.begin(), formats.begin() + own, formats.begin() + own + 1);
+  const std::string_view own = word(config.recipe.framework);
+  const auto found =
+      std::find_if(formats.begin(), formats.end(), [&](const SettingsFormat* format) { return format->name == own; });
+  if (found != formats.end()) std::rotate(formats.begin(), found, found + 1);
   return formats;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/launch/format.h"
@@ -17,7 +18,10 @@ struct Export {
 
 Export export_settings(const SettingsFormat& format, const Config& config);
 
-/// The four formats in the order in which they are offered; the configuration's own framework comes first.
+/// "megatron", "torchtitan", "deepspeed" or "accelerate"; null for any other word.
+const SettingsFormat* find_format(std::string_view name);
+
+/// All formats in the order in which they are offered; the configuration's own framework comes first.
 std::vector<const SettingsFormat*> formats_for(const Config& config);
 
 /// {"ok": true, "settings": [{"format", "title", "file", "text", "not_said": [paths]}]}.

@@ -7,9 +7,10 @@
 #include "engine/border/answer.h"
 #include "engine/border/link.h"
 #include "engine/command/arguments.h"
-#include "engine/command/bring.h"
 #include "engine/command/comparison_table.h"
+#include "engine/command/configuration.h"
 #include "engine/command/files.h"
+#include "engine/command/preset_table.h"
 #include "engine/command/table.h"
 #include "engine/command/text.h"
 #include "engine/estimate.h"
@@ -50,6 +51,15 @@ TEST_CASE("command: wrong arguments are named, all at once") {
   CHECK(parse_arguments({"estimate", "a", "b"}).issues.size() == 1);
   CHECK(parse_arguments({"--help"}).issues.empty());
   CHECK(parse_arguments({"--version"}).version);
+}
+
+TEST_CASE("command: an option that a command has no use for is refused") {
+  const Arguments wrong = parse_arguments({"presets", "--advice", "--num-gpus", "8"});
+  REQUIRE(wrong.issues.size() == 2);
+  CHECK(wrong.issues[0].message == "--advice does not go with presets.");
+  CHECK(wrong.issues[1].message == "--num-gpus does not go with presets.");
+  CHECK(parse_arguments({"--json", "presets"}).issues.empty());
+  CHECK(parse_arguments({"presets", "--json"}).command == Command::presets);
 }
 
 TEST_CASE("command: a file, a link or a text") {
@@ -106,6 +116,7 @@ TEST_CASE("command: numbers, bars and lines") {
 TEST_CASE("command: --model and --set complete a file of another program, and no configuration of ours") {
   const auto read = [](const std::vector<std::string>& words) { return read_configuration(parse_arguments(words)); };
   CHECK(read({"estimate", "model=gpt2", "--gpu", "h100-sxm"}).issues.size() == 1);
+  CHECK(read({"plan", "model=gpt2", "--gpu", "h100-sxm", "--num-gpus", "8"}).issues.size() == 1);
   const std::string settings = R"({"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}})";
   CHECK(read({"estimate", settings, "--model", "gpt2", "--set", "mbs=2", "--set", "dp=8"}).text ==
         "v=1&fw=deepspeed&precision=fp32&clip=0&dp_kind=zero2&model=gpt2&mbs=2&dp=8&end");

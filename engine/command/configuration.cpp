@@ -1,11 +1,11 @@
-#include "engine/command/bring.h"
+#include "engine/command/configuration.h"
 
 #include <algorithm>
 
 #include "engine/border/comparison.h"
 #include "engine/border/link.h"
 #include "engine/border/request.h"
-#include "engine/command/text.h"
+#include "engine/launch/import.h"
 
 namespace trainmem {
 namespace {
@@ -52,30 +52,6 @@ Input read_against(const Arguments& arguments, const Input& input) {
   if (is_json(input.text) || !is_comparison(input.text)) return {};
   const ReadConfig a = parse_comparison(input.text).a;
   return {a.issues.empty() ? format_link(a.config) : "", a.issues};
-}
-
-std::string import_table(const Import& import) {
-  std::string out = "Read as " + import.format + ".\n";
-  if (!import.applied.empty()) out += "\nApplied:\n";
-  for (const AppliedKey& key : import.applied) {
-    out += "  " + left(key.key + (key.value.empty() ? "" : " = " + key.value), 56) + " " + key.path + " = " + key.set +
-           "\n";
-  }
-  if (!import.unused.empty()) out += "\nNot used:\n";
-  for (const UnusedKey& key : import.unused) {
-    out += "  " + left(key.key + (key.value.empty() ? "" : " = " + key.value), 56) + " " + key.why;
-    while (out.back() == ' ') out.pop_back();
-    out += "\n";
-  }
-  return out + "\n" + format_link(import.config) + "\n";
-}
-
-const SettingsFormat* find_format(const std::string& name) {
-  for (const SettingsFormat* format :
-       {&megatron_format(), &torchtitan_format(), &deepspeed_format(), &accelerate_format()}) {
-    if (name == format->name) return format;
-  }
-  return nullptr;
 }
 
 }  // namespace trainmem
