@@ -11,6 +11,7 @@
 #include "engine/modelled/missing.h"
 #include "engine/optimizer/facts.h"
 #include "engine/parallel/megatron_deepspeed.h"
+#include "engine/parallel/pipeline.h"
 #include "engine/parallel/zero.h"
 #include "engine/step.h"
 
@@ -20,6 +21,10 @@ namespace {
 /// Whether Megatron's layers run, and not those of transformers or torchtitan.
 bool has_megatron_layers(const Config& c) {
   return c.recipe.framework == Framework::megatron || uses_megatron_deepspeed(c.recipe);
+}
+
+bool is_interleaved(const Recipe& r) {
+  return r.pipeline_parallel > 1 && r.pipeline_schedule == PipelineSchedule::interleaved;
 }
 
 /// One line for each missing feature.
@@ -154,20 +159,22 @@ constexpr Missing<Config> all_missing[] = {
      "0"},
     {"/recipe/virtual_pipeline_stages",
      "An interleaved schedule of virtual stages with different numbers of layers is",
-     "Set pipeline_schedule to 1f1b, or choose numbers of which num_hidden_layers is a multiple.",
+     "Set pipeline_schedule to 1f1b, or choose numbers of which num_hidden_layers, or two more, is a multiple.",
      [](const Config& c) {
        const std::int64_t chunks = c.recipe.pipeline_parallel * c.recipe.virtual_pipeline_stages;
-       return c.recipe.pipeline_parallel > 1 && c.recipe.pipeline_schedule == PipelineSchedule::interleaved &&
-              c.recipe.framework != Framework::torchtitan && c.recipe.pipeline_first_stage_layers == 0 &&
-              c.recipe.pipeline_last_stage_layers == 0 && c.model.num_hidden_layers % chunks != 0;
+       return is_interleaved(c.recipe) && c.recipe.pipeline_first_stage_layers == 0 &&
+              c.recipe.pipeline_last_stage_layers == 0 && c.model.num_hidden_layers % chunks != 0 &&
+              !ends_count_as_layers(c.recipe, c.model.num_hidden_layers);
      },
      {"/recipe/pipeline_schedule", "1f1b"}},
     {"/recipe/gradient_accumulation_steps",
-     "An interleaved schedule of micro-batches that pipeline_parallel does not divide is",
+     "An interleaved schedule of fewer micro-batches than stages, or of more that do not divide into equal rounds, is",
      "Give a multiple of pipeline_parallel.",
      [](const Config& c) {
-       return c.recipe.pipeline_parallel > 1 && c.recipe.pipeline_schedule == PipelineSchedule::interleaved &&
-              c.recipe.gradient_accumulation_steps % c.recipe.pipeline_parallel != 0;
+       const std::int64_t micro_batches = c.recipe.gradient_accumulation_steps;
+       return is_interleaved(c.recipe) &&
+              (micro_batches < c.recipe.pipeline_parallel ||
+               (c.recipe.framework == Framework::torchtitan && micro_batches % micro_batch_group(c.recipe) != 0));
      }},
     {"/recipe/pipeline_parallel", "Pipeline parallelism outside Megatron, DeepSpeed and torchtitan is",
      "Choose framework megatron, deepspeed or torchtitan, or set it to 1.",

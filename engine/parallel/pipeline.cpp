@@ -50,16 +50,21 @@ std::vector<PipelineStretch> simple_order(std::int64_t warm_up, std::int64_t ste
   return order.take();
 }
 
-/// Micro-batches, `group` at a time, in all chunks: the k-th forward is of chunk k / group mod v, backwards take the
-/// chunks from the last.
+/// Micro-batches, `group` at a time, in all chunks: forwards take the chunks from the first, backwards from the last. A
+/// last group may be smaller.
 std::vector<PipelineStretch> interleaved_order(std::int64_t stages, std::int64_t stage, std::int64_t v,
-                                               std::int64_t micro_batches) {
-  const std::int64_t longest_warm_up = 2 * (stages - stage - 1) + (v - 1) * stages;
+                                               std::int64_t group, std::int64_t micro_batches) {
+  const std::int64_t longest_warm_up = 2 * (stages - stage - 1) + (v - 1) * group;
   // Two rounds of the steady state, in whole groups, show all there is.
-  const std::int64_t enough = ((longest_warm_up + v - 1) / v / stages + 3) * stages;
-  const std::int64_t total = std::min(micro_batches, enough) * v;
+  const std::int64_t enough = ((longest_warm_up + v - 1) / v / group + 3) * group;
+  const std::int64_t count = std::min(micro_batches, enough);
+  const std::int64_t total = count * v;
   const std::int64_t warm_up = std::min(longest_warm_up, total);
-  const auto chunk = [&](std::int64_t k) { return k / stages % v; };
+  const auto chunk = [&](std::int64_t k) {
+    const std::int64_t round = k / (group * v);
+    const std::int64_t size = std::min(group, count - round * group);
+    return (k - round * group * v) / size;
+  };
   Order order;
   for (std::int64_t k = 0; k < warm_up; ++k) order.add(Work::forward, chunk(k));
   for (std::int64_t k = 0; k < total; ++k) {
@@ -100,8 +105,8 @@ std::int64_t taken(const PipelineStretch& stretch, bool fold) {
   return !fold && leaves_nothing ? std::min(stretch.times, longest_steady - 1) : stretch.times;
 }
 
-/// torchtitan distributed/pipeline_parallel.py, _generate_llm_fqn_per_model_part: embedding and head count as a layer.
-std::int64_t torchtitan_layers(std::int64_t layers, std::int64_t stages, std::int64_t stage) {
+/// Layers of a stage, where embedding and head count as a layer each.
+std::int64_t layers_beside_ends(std::int64_t layers, std::int64_t stages, std::int64_t stage) {
   const std::int64_t counted = layers + 2;
   const std::int64_t share = counted / stages + (stage < counted % stages ? 1 : 0);
   return share - (stage == 0 ? 1 : 0) - (stage == stages - 1 ? 1 : 0);
@@ -125,13 +130,32 @@ std::int64_t most_in_flight(const std::vector<PipelineStretch>& order) {
 
 }  // namespace
 
+std::int64_t micro_batch_group(const Recipe& recipe) {
+  const std::int64_t stages = recipe.pipeline_parallel;
+  const std::int64_t micro_batches = recipe.gradient_accumulation_steps;
+  if (recipe.framework == Framework::torchtitan)
+    return micro_batches / std::max<std::int64_t>(1, micro_batches / stages);
+  std::int64_t group = stages;
+  while (group < micro_batches && micro_batches % group > 0 && micro_batches % group < stages) ++group;
+  return group;
+}
+
+bool ends_count_as_layers(const Recipe& recipe, std::int64_t layers) {
+  const std::int64_t stages = recipe.pipeline_parallel;
+  if (stages <= 1 || recipe.pipeline_first_stage_layers > 0 || recipe.pipeline_last_stage_layers > 0) return false;
+  if (recipe.framework == Framework::torchtitan) return true;
+  const std::int64_t chunks = chunks_of(recipe);
+  return chunks > 1 && layers % (stages * chunks) != 0 && (layers + 2) % (stages * chunks) == 0;
+}
+
 std::vector<PipelineStretch> pipeline_order(const Recipe& recipe, std::int64_t stage) {
   const std::int64_t stages = std::max<std::int64_t>(recipe.pipeline_parallel, 1);
   const std::int64_t micro_batches = recipe.gradient_accumulation_steps;
   if (stages > 1) {
     switch (recipe.pipeline_schedule) {
       case PipelineSchedule::gpipe: return simple_order(micro_batches, 0);
-      case PipelineSchedule::interleaved: return interleaved_order(stages, stage, chunks_of(recipe), micro_batches);
+      case PipelineSchedule::interleaved:
+        return interleaved_order(stages, stage, chunks_of(recipe), micro_batch_group(recipe), micro_batches);
       case PipelineSchedule::zero_bubble:
         return zero_bubble_order(stages, stage, micro_batches, recipe.framework == Framework::megatron);
       case PipelineSchedule::one_forward_one_backward: break;
@@ -164,19 +188,18 @@ std::vector<PipelineStage> pipeline_stages(const Recipe& recipe, std::int64_t la
     stage.micro_batches_in_flight = most_in_flight(pipeline_order(recipe, i));
     result.push_back(std::move(stage));
   }
-  const bool by_torchtitan =
-      recipe.framework == Framework::torchtitan && stages > 1 && named_first == 0 && named_last == 0;
+  const bool ends_count = ends_count_as_layers(recipe, layers);
   std::int64_t first_layer = 0;
   for (std::int64_t c = 0; c < chunks; ++c) {
     for (PipelineStage& stage : result) {
       PipelineChunk chunk{stage.layers / chunks, first_layer, c == 0 && stage.index == 0,
                           c == chunks - 1 && stage.index == stages - 1};
-      if (by_torchtitan) chunk.layers = torchtitan_layers(layers, chunks * stages, c * stages + stage.index);
+      if (ends_count) chunk.layers = layers_beside_ends(layers, chunks * stages, c * stages + stage.index);
       first_layer += chunk.layers;
       stage.chunks.push_back(chunk);
     }
   }
-  if (!by_torchtitan) return result;
+  if (!ends_count) return result;
   for (PipelineStage& stage : result) {
     stage.layers = 0;
     for (const PipelineChunk& chunk : stage.chunks) stage.layers += chunk.layers;

@@ -26,9 +26,20 @@ struct PipelineStage {
   std::vector<PipelineChunk> chunks;
 };
 
+/// Whether embedding and head count as a layer each when the layers are divided. torchtitan
+/// distributed/pipeline_parallel.py, _generate_llm_fqn_per_model_part: always; Megatron-Core
+/// transformer/transformer_block.py, get_num_layers_to_build: by account_for_embedding_in_pipeline_split and
+/// account_for_loss_in_pipeline_split, which virtual stages are taken to have set that divide in no other way.
+bool ends_count_as_layers(const Recipe& recipe, std::int64_t layers);
+
+/// Micro-batches that an interleaved schedule takes through one chunk before it turns to the next: as many as stages.
+/// Where these do not divide the micro-batches, Megatron (schedules.py: microbatch_group_size_per_vp_stage) wants a
+/// group whose rest is 0 or no less than the stages, here the smallest; PyTorch (ScheduleInterleaved1F1B) as many
+/// equal rounds as there are whole ones.
+std::int64_t micro_batch_group(const Recipe& recipe);
+
 /// The stages of a recipe. First and last may name their layers; the others share the rest, earlier ones one more
-/// where it does not divide; in torchtitan embedding and head count as a layer each. Of virtual stages each GPU has
-/// every p-th: chunk c of GPU i is number c p + i.
+/// where it does not divide. Of virtual stages each GPU has every p-th: chunk c of GPU i is number c p + i.
 std::vector<PipelineStage> pipeline_stages(const Recipe& recipe, std::int64_t layers);
 
 /// What a GPU does in one turn, with one micro-batch of one of its chunks, the oldest that waits for it.
@@ -51,7 +62,7 @@ struct PipelineStretch {
 /// gpipe: all forwards, then all backwards (Huang et al. 2019, arXiv:1811.06965, section 2.2).
 /// 1f1b: p - i - 1 forwards, then one forward and one backward in turn, then the backwards that are left
 /// (Narayanan et al. 2021, arXiv:2104.04473, section 2.2; Megatron-Core pipeline_parallel/schedules.py).
-/// interleaved: 2 (p - i - 1) + (v - 1) p forwards first, chunks in groups of p micro-batches (the same file,
+/// interleaved: 2 (p - i - 1) + (v - 1) g forwards first, chunks in groups of g micro-batches (the same file,
 /// get_pp_rank_microbatches and get_schedule_table; pytorch torch/distributed/pipelining/schedules.py,
 /// ScheduleInterleaved1F1B).
 /// zero_bubble: 1f1b whose weight gradients come i micro-batches late (Qi et al. 2023, arXiv:2401.10241, ZB-H1), under

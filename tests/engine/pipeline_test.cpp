@@ -84,6 +84,37 @@ TEST_CASE("pipeline: the interleaved schedule takes chunks in groups of as many 
   CHECK(turns(config.recipe, 1) == "F0 F0 F1 B1 F1 B1 F0 B0 F0 B0 F1 B1 F1 B1 B0 B0 ");
 }
 
+// Megatron-LM schedules.py, get_schedule_table: groups of 3, of which the last has 2
+// (microbatch_group_size_per_vp_stage 3, num_microbatches 5); warm-up of rank 0 of 2: 2 (2 - 0 - 1) + (2 - 1) 3 = 5.
+TEST_CASE("pipeline: a group that is not a multiple of the stages is as small as Megatron accepts") {
+  Config config = pipelined_gpt(PipelineSchedule::interleaved, 2, 5);
+  CHECK(micro_batch_group(config.recipe) == 3);
+  CHECK(turns(config.recipe, 0) == "F0 F0 F0 F1 F1 F1 B1 F0 B1 F0 B1 F1 B0 F1 B0 B0 B1 B1 B0 B0 ");
+  config.recipe.pipeline_parallel = 4;
+  config.recipe.gradient_accumulation_steps = 10;
+  CHECK(micro_batch_group(config.recipe) == 5);
+  config.recipe.framework = Framework::torchtitan;  // schedules.py, ScheduleInterleaved1F1B: two rounds
+  CHECK(micro_batch_group(config.recipe) == 5);
+}
+
+// Megatron-LM functional test gpt3_mcore_te_tp1_pp4_vp2_account_for_embedding_loss_in_pipeline_split: 6 layers in 8
+// virtual stages.
+TEST_CASE("pipeline: embedding and head count as layers where virtual stages divide in no other way") {
+  const Config config = pipelined_gpt(PipelineSchedule::interleaved, 4, 4);
+  const auto stages = pipeline_stages(config.recipe, 6);
+  REQUIRE(stages.size() == 4);
+  std::int64_t next = 0;
+  for (std::size_t c = 0; c < 2; ++c)
+    for (const PipelineStage& stage : stages) {
+      const bool end = stage.chunks[c].first || stage.chunks[c].last;
+      CHECK(stage.chunks[c].layers == (end ? 0 : 1));
+      CHECK(stage.chunks[c].first_layer == next);
+      next += stage.chunks[c].layers;
+    }
+  CHECK(next == 6);
+  CHECK(pipeline_stages(config.recipe, 16)[0].chunks[0].layers == 2);
+}
+
 TEST_CASE("pipeline: stages of an interleaved schedule hold 2 (p - i - 1) + (v - 1) p + 1 chunks' activations") {
   const Config config = pipelined_gpt(PipelineSchedule::interleaved, 4, GENERATE(8, 16, 4096));
   CHECK(in_flight(config) == std::vector<std::int64_t>{11, 9, 7, 5});
