@@ -184,10 +184,12 @@ Tensor CausalModel::forward(const Tensor& ids) {
     // torchtune modules/transformer.py: chunked_output, 8 parts of the sequence.
     const Size sequence = hidden_.size(1);
     const Size part = ceil_divide(sequence, 8);
-    for (Size begin = 0; begin < sequence; begin = begin + part) {
-      const Size end = begin + part < sequence ? begin + part : sequence;
-      chunks_.push_back(architecture_->head(slice(hidden_, 1, begin, end)));
-      if (wrapper_ != nullptr && end < sequence) wrapper_->add_output(head_group_, chunks_.back());
+    std::vector<Size> sizes;
+    for (Size begin = 0; begin < sequence; begin = begin + part)
+      sizes.push_back(begin + part < sequence ? part : sequence - begin);
+    for (const Tensor& rows : split(hidden_, sizes, 1)) {
+      chunks_.push_back(architecture_->head(rows));
+      if (wrapper_ != nullptr && chunks_.size() < sizes.size()) wrapper_->add_output(head_group_, chunks_.back());
     }
     if (wrapper_ != nullptr) chunks_.back() = wrapper_->after_forward(head_group_, chunks_.back());
     if (architecture_->loss_is_outside()) hidden_.reset();
