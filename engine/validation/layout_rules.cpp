@@ -113,9 +113,24 @@ class LayoutRules : Rules {
            text(layers) + " layers, embedding and head are too few for " + text(stages * chunks) + " stages.",
            "Give at most " + text(most) + ".",
            {path, text(std::max(std::int64_t{1}, most))}});
-    } else if (chunks == 1) {
-      not_divisible(path, "num_hidden_layers", layers, "pipeline_parallel", stages);
+    } else if (chunks == 1 && layers % stages != 0) {
+      check_even_stages();
     }
+  }
+
+  /// Layers that the stages do not divide: Megatron's last stage may have a number of its own.
+  void check_even_stages() {
+    const std::int64_t stages = recipe_.pipeline_parallel;
+    const std::int64_t layers = model_.num_hidden_layers;
+    not_divisible("/recipe/pipeline_parallel", "num_hidden_layers", layers, "pipeline_parallel", stages);
+    if (recipe_.framework != Framework::megatron) return;
+    const std::int64_t rounded_up = (layers + stages - 1) / stages;
+    const std::int64_t each = rounded_up * (stages - 1) < layers ? rounded_up : layers / stages;
+    const std::int64_t last = layers - each * (stages - 1);
+    Issue& issue = issues_.back();
+    issue.hint = "Set pipeline_last_stage_layers to " + text(last) + ": the others have " + text(each) +
+                 " each. Or change pipeline_parallel: " + issue.hint;
+    issue.fix = {"/recipe/pipeline_last_stage_layers", text(last)};
   }
 
   /// The first and the last stage have numbers of layers of their own, and the others divide what is left.

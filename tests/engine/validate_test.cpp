@@ -102,6 +102,21 @@ TEST_CASE("validation: sizes that do not divide, with divisors that do") {
   config.recipe.pipeline_parallel = 5;
   CHECK(validate(config)[0].message == "num_hidden_layers 32 does not divide by pipeline_parallel 5.");
   CHECK(validate(config)[0].hint == "32 divides by 4 and by 8.");
+
+  config.recipe.framework = Framework::megatron;
+  const Issue uneven = validate(config)[0];
+  CHECK(uneven.hint ==
+        "Set pipeline_last_stage_layers to 4: the others have 7 each. Or change pipeline_parallel: 32 divides by 4 and "
+        "by 8.");
+  CHECK(uneven.fix.path == "/recipe/pipeline_last_stage_layers");
+  CHECK(uneven.fix.value == "4");
+  config.recipe.pipeline_last_stage_layers = 4;
+  for (const Issue& issue : validate(config)) CHECK(issue.code != "not_divisible");
+
+  config.model.num_hidden_layers = 9;  // rounded up, seven stages would hold more than there are
+  config.recipe.pipeline_parallel = 8;
+  config.recipe.pipeline_last_stage_layers = 0;
+  CHECK(validate(config)[0].fix.value == "2");
 }
 
 TEST_CASE("validation: no size of any part leads to bytes that overflow") {
