@@ -220,13 +220,12 @@ void read_litgpt(Recipe& recipe) {
 
 HuggingFaceConfig huggingface_config(const json& object) {
   HuggingFaceConfig config;
-  for (const auto& [key, value] : object.items()) {
+  for (const auto& [key, value] : object.items()) {  // of a list: its places as keys
     HuggingFaceValue scalar;
-    if (value.is_object()) {
+    if (value.is_structured()) {
       for (auto& [name, nested] : huggingface_config(value)) config.emplace_back(key + "." + name, nested);
       continue;
     }
-    if (value.is_array()) continue;
     if (value.is_boolean()) {
       scalar.kind = HuggingFaceValue::Kind::boolean;
       scalar.number = value.get<bool>() ? 1 : 0;

@@ -11,7 +11,9 @@ namespace trainmem {
 namespace {
 
 void flatten(const JsonTree& object, const std::string& prefix, HuggingFaceConfig& out, Issues& issues) {
+  std::int64_t index = 0;
   for (const JsonTree& member : object.children) {
+    const std::string key = object.kind == JsonKind::array ? std::to_string(index++) : member.key;
     HuggingFaceValue value;
     switch (member.kind) {
       case JsonKind::null: break;
@@ -23,9 +25,8 @@ void flatten(const JsonTree& object, const std::string& prefix, HuggingFaceConfi
       case JsonKind::number:
         if (member.number > exact_limit || member.number < -exact_limit) {
           std::string path = "/model";
-          append_pointer(path, member.key);
-          issues.push_back({"out_of_range", path,
-                            in_quotes(member.key) + " cannot be " + number_text(member.number) + ".",
+          append_pointer(path, key);
+          issues.push_back({"out_of_range", path, in_quotes(key) + " cannot be " + number_text(member.number) + ".",
                             "Give a number below 2^53."});
           continue;
         }
@@ -36,10 +37,10 @@ void flatten(const JsonTree& object, const std::string& prefix, HuggingFaceConfi
         value.kind = HuggingFaceValue::Kind::text;
         value.text = member.text;
         break;
-      case JsonKind::array: continue;
-      case JsonKind::object: flatten(member, prefix + member.key + ".", out, issues); continue;
+      case JsonKind::array:
+      case JsonKind::object: flatten(member, prefix + key + ".", out, issues); continue;
     }
-    out.emplace_back(prefix + member.key, std::move(value));
+    out.emplace_back(prefix + key, std::move(value));
   }
 }
 
@@ -52,9 +53,26 @@ bool is_huggingface(const JsonTree& object) {
   return false;
 }
 
-Model read_huggingface(const JsonTree& object, Issues& issues) {
+const JsonTree& language_model(const JsonTree& root) {
+  for (const char* key : {"text_config", "llm_config", "language_config", "thinker_config"}) {
+    const JsonTree* text = root.find(key);
+    if (text != nullptr && text->kind == JsonKind::object) return language_model(*text);
+  }
+  return root;
+}
+
+Model read_huggingface(const JsonTree& root, Issues& issues) {
   HuggingFaceConfig flat;
+  const JsonTree& object = language_model(root);
   flatten(object, "", flat, issues);
+  // Which weights are tied is said of the whole model.
+  const JsonTree* tied = root.find("tie_word_embeddings");
+  if (tied != nullptr && tied->kind == JsonKind::boolean && object.find("tie_word_embeddings") == nullptr) {
+    HuggingFaceValue value;
+    value.kind = HuggingFaceValue::Kind::boolean;
+    value.number = tied->boolean ? 1 : 0;
+    flat.emplace_back("tie_word_embeddings", value);
+  }
   Issues found;
   const Model model = model_from_huggingface(flat, found);
   for (Issue& issue : found) {

@@ -10,7 +10,10 @@ namespace trainmem {
 /// Such a file names its classes or the version of transformers that wrote it; our objects do neither.
 bool is_huggingface(const JsonTree& object);
 
+/// The part that describes the language model, of a model that sees or hears, too; else the whole.
+const JsonTree& language_model(const JsonTree& root);
+
 /// Issues have paths below /model.
-Model read_huggingface(const JsonTree& object, Issues& issues);
+Model read_huggingface(const JsonTree& root, Issues& issues);
 
 }  // namespace trainmem

@@ -66,22 +66,16 @@ void read_ours(const ReadConfig& read, Import& out) {
   out.has_model = out.has_gpu = out.has_recipe = true;
 }
 
-/// A model with vision or audio parts keeps its language model in text_config.
-const JsonTree& language_model(const JsonTree& root, Import& out) {
-  const JsonTree* text = root.find("text_config");
-  if (text == nullptr || text->kind != JsonKind::object) return root;
-  for (const JsonTree& part : root.children) {
-    const bool other = part.kind == JsonKind::object && part.key != "text_config";
-    if (other) out.unused.push_back({part.key, "", "Only the language model is counted."});
-  }
-  return *text;
-}
-
 void read_model(const JsonTree& root, Import& out) {
   out.format = "huggingface";
   out.has_model = true;
-  const JsonTree& object = language_model(root, out);
-  out.config.model = read_huggingface(object, out.issues);
+  const JsonTree& object = language_model(root);
+  for (const JsonTree& part : root.children) {
+    const bool sees = &object != &root || part.key.find("vision") != std::string::npos;
+    if (part.kind == JsonKind::object && sees && &part != &object && part.key.find("rope") == std::string::npos)
+      out.unused.push_back({part.key, "", "Only the language model is counted."});
+  }
+  out.config.model = read_huggingface(root, out.issues);
   complete(out.config);
   if (!out.issues.empty()) return;
   for (const JsonTree& member : object.children) {

@@ -73,7 +73,8 @@ void query_key_value(ParameterBuilder& b) {
 /// One weight for a head (Qwen3, Gemma 3), or for every channel of all heads (OLMo 2, Command R+).
 void query_key_norms(ParameterBuilder& b) {
   const Model& m = b.model;
-  if (m.qk_norm == QkNorm::none || m.model_type == "llama4_text") return;  // Llama 4's norms have no weight
+  // Llama 4's norms and nanochat's have no weight.
+  if (m.qk_norm == QkNorm::none || m.model_type == "llama4_text" || !m.norm_weight) return;
   const bool full = m.qk_norm == QkNorm::full;
   ParameterTensor& q = b.vector("layers.*.attention.query_norm.weight", Kind::norm,
                                 full ? m.num_attention_heads * m.head_dim : m.head_dim);

@@ -18,11 +18,13 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "falcon") return {.fused_query_key_value = true};
   if (type == "phi3") return {.fused_query_key_value = true, .fused_gate_up = true, .output_first = true};
   if (type == "glm" || type == "glm4") return {.fused_gate_up = true};
-  if (type == "olmo2" || type == "olmo3" || type == "exaone4") return {.norms_on_outputs = true};
+  if (type == "granitemoehybrid") return {.norms = Norms::first, .fused_gate_up = true};
+  if (type == "olmo2" || type == "olmo3" || type == "flex_olmo" || type == "exaone4") return {.norms_on_outputs = true};
   if (type == "gpt_oss") return {.turned_experts = true};
   if (type == "llama4_text") return {.router_after_experts = true, .turned_experts = true};
-  if (type == "deepseek" || type == "deepseek_v2" || type == "deepseek_v3" || type == "glm4_moe") {
-    return {.router_after_experts = true};
+  for (const std::string_view one :
+       {"deepseek", "deepseek_v2", "deepseek_v3", "glm4_moe", "glm4_moe_lite", "dots1", "solar_open", "exaone_moe"}) {
+    if (type == one) return {.router_after_experts = true};
   }
   return {};
 }

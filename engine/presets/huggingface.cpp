@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "engine/presets/huggingface_expert_classes.h"
+#include "engine/presets/huggingface_unknown.h"
 
 namespace trainmem {
 namespace {
@@ -99,9 +100,29 @@ void read_sizes(Model& model, const Keys& keys) {
 }
 
 /// Classes whose attention_bias is that of all four projections.
-constexpr std::string_view one_attention_bias[] = {
-    "llama", "granite", "cohere",      "smollm3",  "olmo",     "olmo2", "olmo3",   "qwen3",           "qwen3_moe",
-    "gemma", "gemma2",  "gemma3_text", "gpt_neox", "nemotron", "arcee", "cohere2", "hunyuan_v1_dense"};
+constexpr std::string_view one_attention_bias[] = {"llama",
+                                                   "granite",
+                                                   "cohere",
+                                                   "smollm3",
+                                                   "olmo",
+                                                   "olmo2",
+                                                   "olmo3",
+                                                   "qwen3",
+                                                   "qwen3_moe",
+                                                   "gemma",
+                                                   "gemma2",
+                                                   "gemma3_text",
+                                                   "gpt_neox",
+                                                   "nemotron",
+                                                   "arcee",
+                                                   "cohere2",
+                                                   "hunyuan_v1_dense",
+                                                   "hunyuan_v1_moe",
+                                                   "flex_olmo",
+                                                   "granitemoehybrid",
+                                                   "nanochat",
+                                                   "qwen3_vl_text",
+                                                   "qwen3_vl_moe_text"};
 
 void read_switches(Model& model, const Keys& keys) {
   keys.read(model.attention_dropout, {"attention_dropout", "attn_pdrop", "attn_config.attn_pdrop"});
@@ -120,10 +141,12 @@ void read_switches(Model& model, const Keys& keys) {
   if (keys.is_null("final_logit_softcapping")) model.final_logit_softcapping = 0;
 }
 
-// The Qwen classes carry a window that only use_sliding_window puts to use, in the layers from max_window_layers on;
-// SmolLM3 does so in its layers without positions. models/{qwen2,qwen3,smollm3}/configuration_*.py: layer_types.
+// The Qwen classes carry a window that only use_sliding_window puts to use, in the layers from max_window_layers on, as
+// dots1 has one; SmolLM3 does so in its layers without positions.
+// models/{qwen2,qwen3,dots1,smollm3}/configuration_*.py: layer_types.
 void read_sliding_window(Model& model, const Keys& keys, Issues& issues) {
   const bool qwen = model.model_type.rfind("qwen", 0) == 0;
+  const bool dots = model.model_type == "dots1";
   const bool smollm3 = model.model_type == "smollm3";
   if (keys.is_null("sliding_window") || !keys.flag("use_sliding_window", !qwen && !smollm3)) {
     model.sliding_window = 0;
@@ -131,11 +154,18 @@ void read_sliding_window(Model& model, const Keys& keys, Issues& issues) {
   }
   keys.read(model.sliding_window, {"sliding_window"});
   keys.read(model.sliding_window_pattern, {"sliding_window_pattern"});
-  std::int64_t first = qwen ? 28 : 0;
+  const auto* pattern = keys.find({"sliding_window_pattern"});
+  if (pattern != nullptr && pattern->kind == Kind::text) {  // EXAONE: a letter for each layer, L local and G global
+    model.sliding_window_pattern = static_cast<std::int64_t>(pattern->text.size());
+    if (pattern->text.find('G') + 1 != pattern->text.size())
+      not_modelled(issues, "sliding_window_pattern",
+                   "Full attention elsewhere than at the end of each turn is not modelled.");
+  }
+  std::int64_t first = qwen ? 28 : dots ? 62 : 0;
   keys.read(first, {"max_window_layers"});
-  if (qwen && first >= model.num_hidden_layers) {
+  if ((qwen || dots) && first >= model.num_hidden_layers) {
     model.sliding_window = 0;
-  } else if ((qwen && first > 0) || smollm3) {
+  } else if (((qwen || dots) && first > 0) || smollm3) {
     not_modelled(issues, "use_sliding_window", "A sliding window of some layers of this class is not modelled.");
   }
 }
@@ -179,6 +209,23 @@ void read_falcon(Model& model, const Keys& keys) {
   const bool bias = keys.flag("bias", false);
   model.attention_bias = model.attention_output_bias = model.mlp_bias = bias;
   if (keys.flag("alibi", false)) model.positions = Positions::alibi;
+}
+
+// models/granitemoehybrid/configuration_granitemoehybrid.py: without layer_types every layer is Mamba's.
+void read_granite_hybrid(Model& model, const Keys& keys, Issues& issues) {
+  keys.read(model.intermediate_size, {"shared_intermediate_size"});
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+    const std::string key = "layer_types." + std::to_string(i);
+    const auto* kind = keys.find(std::string_view(key));
+    if (kind != nullptr && kind->text == "attention") continue;
+    return not_modelled(issues, "layer_types", "Mamba layers are not modelled.");
+  }
+  const auto* positions = keys.find({"position_embedding_type"});
+  if (positions == nullptr || positions->text != "rope")
+    not_modelled(issues, "position_embedding_type", "This class without RoPE is not modelled.");
+  std::int64_t count = 8;
+  keys.read(count, {"num_local_experts"});
+  if (count > 0) not_modelled(issues, "num_local_experts", "Experts of this class are not modelled.");
 }
 
 void read_class(Model& model, const Keys& keys, Issues& issues) {
@@ -233,7 +280,9 @@ void read_class(Model& model, const Keys& keys, Issues& issues) {
       not_modelled(issues, "clip_qkv", "Clipped queries, keys and values are not modelled.");
   } else if (type == "seed_oss") {
     keys.read(model.attention_output_bias, {"attention_out_bias"});
-  } else if (type == "cohere2" || type == "exaone4") {
+  } else if (type == "granitemoehybrid") {
+    read_granite_hybrid(model, keys, issues);
+  } else if (type == "cohere2" || type == "exaone4" || type == "exaone_moe") {
     // RoPE in the sliding layers only; EXAONE has it everywhere where nothing slides.
     model.nope_every = model.sliding_window > 0 ? model.sliding_window_pattern : 0;
   } else if (type == "smollm3") {
@@ -253,6 +302,23 @@ void derive(Model& model) {
   if (model.word_embed_proj_dim == model.hidden_size) model.word_embed_proj_dim = 0;
 }
 
+/// Configurations whose class, or whose language model's, has another name.
+struct Renamed {
+  std::string_view model_type;
+  const char* of_class;
+};
+constexpr Renamed renamed[] = {
+    {"kimi_k2", "deepseek_v3"},           {"gemma3", "gemma3_text"},         {"llama4", "llama4_text"},
+    {"qwen2_vl", "qwen2_vl_text"},        {"qwen2_5_vl", "qwen2_5_vl_text"}, {"qwen3_vl", "qwen3_vl_text"},
+    {"qwen3_vl_moe", "qwen3_vl_moe_text"}};
+
+std::string class_of(const std::string& model_type) {
+  for (const Renamed& one : renamed) {
+    if (one.model_type == model_type) return one.of_class;
+  }
+  return model_type;
+}
+
 }  // namespace
 
 Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
@@ -263,11 +329,9 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
         {"missing_key", "/model_type", "The configuration names no model_type.", "Paste the whole config.json."});
     return {};
   }
-  const std::string type = model_type->text == "kimi_k2" ? "deepseek_v3" : model_type->text;  // its class, renamed
-  const Model* defaults = huggingface_defaults(type);
+  const Model* defaults = huggingface_defaults(class_of(model_type->text));
   if (defaults == nullptr) {
-    issues.push_back({"not_yet_modelled", "/model_type", "The model_type '" + model_type->text + "' is not modelled.",
-                      "If its layers are those of another class, such as llama or qwen3_moe, give that model_type."});
+    issues.push_back(unknown_model_type(model_type->text));
     return {};
   }
   Model model = *defaults;

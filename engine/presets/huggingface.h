@@ -23,7 +23,7 @@ struct HuggingFaceValue {
   std::string text;
 };
 
-/// Keys and values; nested objects with a dot: "attn_config.attn_pdrop". Lists are left out.
+/// Keys and values; nested objects with a dot: "attn_config.attn_pdrop", and so lists: "layer_types.0".
 using HuggingFaceConfig = std::vector<std::pair<std::string, HuggingFaceValue>>;
 
 /// The model that the configuration describes. Appends an issue for an unknown model_type, a missing size or a

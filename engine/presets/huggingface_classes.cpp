@@ -1,4 +1,4 @@
-// Defaults of the configuration classes of transformers, one entry for each model_type.
+// Defaults of the configuration classes of transformers, one entry for each model_type: Llama and its relatives.
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5. An entry lists what differs from Model's own
 // defaults (RMSNorm before attention and MLP, gated SiLU, RoPE, no biases, no dropout, untied head).
@@ -6,134 +6,14 @@
 
 #include "engine/presets/huggingface.h"
 #include "engine/presets/huggingface_expert_classes.h"
+#include "engine/presets/huggingface_gpt_classes.h"
 
 namespace trainmem {
 namespace {
 
-constexpr double tenth = 0.1;
-
-Model layernorm_gpt(const char* model_type) {
-  Model model;
-  model.model_type = model_type;
-  model.hidden_act = Activation::gelu;
-  model.gated_mlp = false;
-  model.norm = Norm::layernorm;
-  model.norm_bias = true;
-  model.attention_bias = true;
-  model.attention_output_bias = true;
-  model.mlp_bias = true;
-  return model;
-}
-
 Model rmsnorm_llama(const char* model_type) {
   Model model;
   model.model_type = model_type;
-  return model;
-}
-
-void sizes(Model& model, std::int64_t vocab_size, std::int64_t hidden_size, std::int64_t layers, std::int64_t heads,
-           std::int64_t key_value_heads, std::int64_t intermediate_size, std::int64_t positions) {
-  model.vocab_size = vocab_size;
-  model.hidden_size = hidden_size;
-  model.num_hidden_layers = layers;
-  model.num_attention_heads = heads;
-  model.num_key_value_heads = key_value_heads;
-  model.intermediate_size = intermediate_size;
-  model.max_position_embeddings = positions;
-}
-
-Model gpt2() {
-  Model model = layernorm_gpt("gpt2");
-  sizes(model, 50257, 768, 12, 12, 0, 0, 1024);
-  model.hidden_act = Activation::gelu_new;
-  model.tie_word_embeddings = true;
-  model.positions = Positions::learned;
-  model.attention_dropout = tenth;
-  model.hidden_dropout = tenth;
-  model.embedding_dropout = tenth;
-  return model;
-}
-
-Model gpt_neox() {
-  Model model = layernorm_gpt("gpt_neox");
-  sizes(model, 50432, 6144, 44, 64, 0, 24576, 2048);
-  model.partial_rotary_factor = 0.25;
-  model.parallel_attention_mlp = true;
-  return model;
-}
-
-Model gptj() {
-  Model model = layernorm_gpt("gptj");
-  sizes(model, 50400, 4096, 28, 16, 0, 0, 2048);
-  model.hidden_act = Activation::gelu_new;
-  model.norms_per_layer = 1;
-  model.attention_bias = false;
-  model.attention_output_bias = false;
-  model.lm_head_bias = true;
-  model.parallel_attention_mlp = true;
-  return model;
-}
-
-Model opt() {
-  Model model = layernorm_gpt("opt");
-  sizes(model, 50272, 768, 12, 12, 0, 3072, 2048);
-  model.hidden_act = Activation::relu;
-  model.tie_word_embeddings = true;
-  model.positions = Positions::learned;
-  model.hidden_dropout = tenth;
-  return model;
-}
-
-Model bloom() {
-  Model model = layernorm_gpt("bloom");
-  sizes(model, 250880, 64, 2, 8, 0, 0, 2048);
-  model.hidden_act = Activation::gelu_pytorch_tanh;
-  model.tie_word_embeddings = true;
-  model.positions = Positions::alibi;
-  model.embedding_norm = true;
-  return model;
-}
-
-Model mpt() {
-  Model model = layernorm_gpt("mpt");
-  sizes(model, 50368, 2048, 24, 16, 0, 0, 2048);
-  model.norm_bias = false;
-  model.attention_bias = false;
-  model.attention_output_bias = false;
-  model.mlp_bias = false;
-  model.tie_word_embeddings = true;
-  model.positions = Positions::alibi;
-  return model;
-}
-
-Model falcon() {
-  Model model = layernorm_gpt("falcon");
-  sizes(model, 65024, 4544, 32, 71, 1, 0, 2048);
-  model.attention_bias = false;
-  model.attention_output_bias = false;
-  model.mlp_bias = false;
-  model.tie_word_embeddings = true;
-  model.norms_per_layer = 1;
-  model.parallel_attention_mlp = true;
-  return model;
-}
-
-Model phi() {
-  Model model = layernorm_gpt("phi");
-  sizes(model, 51200, 2048, 24, 32, 0, 8192, 2048);
-  model.hidden_act = Activation::gelu_new;
-  model.norms_per_layer = 1;
-  model.lm_head_bias = true;
-  model.partial_rotary_factor = 0.5;
-  model.parallel_attention_mlp = true;
-  return model;
-}
-
-Model starcoder2() {
-  Model model = layernorm_gpt("starcoder2");
-  sizes(model, 49152, 3072, 30, 24, 2, 12288, 4096);
-  model.hidden_act = Activation::gelu_pytorch_tanh;
-  model.tie_word_embeddings = true;
   return model;
 }
 
@@ -195,9 +75,36 @@ Model ministral() {
   return model;
 }
 
+Model ministral3() {
+  Model model = rmsnorm_llama("ministral3");
+  sizes(model, 131072, 4096, 34, 32, 8, 14336, 262144);
+  model.head_dim = 128;
+  return model;
+}
+
+Model nanochat() {
+  Model model = rmsnorm_llama("nanochat");
+  sizes(model, 50304, 768, 12, 6, 6, 8192, 2048);
+  model.hidden_act = Activation::relu2;
+  model.gated_mlp = false;
+  model.norm_weight = false;
+  model.embedding_norm = true;
+  model.qk_norm = QkNorm::per_head;
+  model.final_logit_softcapping = 15.0;
+  return model;
+}
+
 Model granite() {
   Model model = rmsnorm_llama("granite");
   sizes(model, 32000, 4096, 32, 32, 0, 11008, 2048);
+  return model;
+}
+
+/// Without Mamba layers and experts, which are read as issues.
+Model granitemoehybrid() {
+  Model model = granite();
+  model.model_type = "granitemoehybrid";
+  model.intermediate_size = 1024;
   return model;
 }
 
@@ -230,6 +137,21 @@ Model qwen2() {
   Model model = rmsnorm_llama("qwen2");
   sizes(model, 151936, 4096, 32, 32, 32, 22016, 32768);
   model.attention_bias = true;
+  return model;
+}
+
+Model qwen2_vl(const char* model_type) {
+  Model model = rmsnorm_llama(model_type);
+  sizes(model, 152064, 8192, 80, 64, 8, 29568, 32768);
+  model.attention_bias = true;
+  return model;
+}
+
+Model qwen3_vl() {
+  Model model = rmsnorm_llama("qwen3_vl_text");
+  sizes(model, 151936, 4096, 32, 32, 32, 22016, 128000);
+  model.head_dim = 128;
+  model.qk_norm = QkNorm::per_head;
   return model;
 }
 
@@ -355,11 +277,38 @@ Model gemma3_text() {
   return model;
 }
 
-const Model classes[] = {gpt2(),    gpt_neox(),   gptj(),     opt(),         bloom(),   mpt(),       falcon(),
-                         phi(),     starcoder2(), stablelm(), nemotron(),    cohere(),  llama(),     mistral(),
-                         granite(), smollm3(),    qwen2(),    qwen3(),       phi3(),    olmo(),      olmo2(),
-                         olmo3(),   gemma(),      gemma2(),   gemma3_text(), arcee(),   ministral(), seed_oss(),
-                         cohere2(), glm(),        glm4(),     ernie(),       exaone4(), helium(),    hunyuan()};
+const Model classes[] = {stablelm(),
+                         nemotron(),
+                         cohere(),
+                         llama(),
+                         mistral(),
+                         granite(),
+                         smollm3(),
+                         qwen2(),
+                         qwen3(),
+                         phi3(),
+                         olmo(),
+                         olmo2(),
+                         olmo3(),
+                         gemma(),
+                         gemma2(),
+                         gemma3_text(),
+                         arcee(),
+                         ministral(),
+                         seed_oss(),
+                         cohere2(),
+                         glm(),
+                         glm4(),
+                         ernie(),
+                         exaone4(),
+                         helium(),
+                         hunyuan(),
+                         ministral3(),
+                         nanochat(),
+                         granitemoehybrid(),
+                         qwen2_vl("qwen2_vl_text"),
+                         qwen2_vl("qwen2_5_vl_text"),
+                         qwen3_vl()};
 
 }  // namespace
 
@@ -367,7 +316,8 @@ const Model* huggingface_defaults(std::string_view model_type) {
   for (const Model& model : classes) {
     if (model.model_type == model_type) return &model;
   }
-  return huggingface_expert_defaults(model_type);
+  const Model* of_gpt = huggingface_gpt_defaults(model_type);
+  return of_gpt != nullptr ? of_gpt : huggingface_expert_defaults(model_type);
 }
 
 }  // namespace trainmem

@@ -1,4 +1,4 @@
-// Defaults of the configuration classes with experts, and what some of them call otherwise.
+// Defaults of the configuration classes with experts.
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5; configuration_deepseek.py of
 // deepseek-ai/deepseek-moe-16b-base.
@@ -48,6 +48,17 @@ Model qwen3_moe() {
   model.experts.num_experts = 128;
   model.experts.num_experts_per_tok = 8;
   model.experts.moe_intermediate_size = 768;
+  return model;
+}
+
+Model qwen3_vl_moe() {
+  Model model = make("qwen3_vl_moe_text", 151936, 2048, 24, 16, 16, 5632);
+  model.head_dim = 128;
+  model.max_position_embeddings = 128000;
+  model.qk_norm = QkNorm::per_head;
+  model.experts.num_experts = 60;
+  model.experts.num_experts_per_tok = 4;
+  model.experts.moe_intermediate_size = 1408;
   return model;
 }
 
@@ -163,20 +174,88 @@ Model deepseek() {
   return model;
 }
 
-const Model classes[] = {mixtral(),  qwen2_moe(),   qwen3_moe(), olmoe(),   deepseek_v2(), deepseek_v3(), gpt_oss(),
-                         glm4_moe(), llama4_text(), dbrx(),      minimax(), minimax_m2(),  deepseek()};
-
-const HuggingFaceValue* find(const HuggingFaceConfig& config, std::string_view name) {
-  for (const auto& [key, value] : config) {
-    if (key == name && value.kind != HuggingFaceValue::Kind::null) return &value;
-  }
-  return nullptr;
+/// Experts of DeepSeek V3's kind: chosen by corrected sigmoids, beside one that all tokens share.
+Experts deepseek_experts(std::int64_t count, std::int64_t chosen, std::int64_t width, std::int64_t dense_layers) {
+  Experts experts;
+  experts.num_experts = count;
+  experts.num_experts_per_tok = chosen;
+  experts.moe_intermediate_size = width;
+  experts.n_shared_experts = 1;
+  experts.first_k_dense_replace = dense_layers;
+  experts.router_bias = true;
+  return experts;
 }
 
-template <class Number>
-void read(const HuggingFaceConfig& config, std::string_view name, Number& target) {
-  if (const auto* value = find(config, name)) target = static_cast<std::int64_t>(value->number);
+Model glm4_moe_lite() {
+  Model model = make("glm4_moe_lite", 154880, 2048, 47, 20, 20, 10240);
+  model.max_position_embeddings = 202752;
+  model.latent_attention = {768, 512, 192, 64, 256};
+  model.experts = deepseek_experts(64, 4, 1536, 1);
+  return model;
 }
+
+/// The class has no numbers of experts: those of dots.llm1.
+Model dots1() {
+  Model model = make("dots1", 152064, 4608, 62, 32, 32, 10944);
+  model.max_position_embeddings = 2048;
+  model.qk_norm = QkNorm::per_head;
+  model.sliding_window = 4096;
+  model.experts = deepseek_experts(128, 6, 1408, 0);
+  model.experts.n_shared_experts = 2;
+  return model;
+}
+
+Model solar_open() {
+  Model model = make("solar_open", 196608, 4096, 48, 64, 8, 10240);
+  model.head_dim = 128;
+  model.max_position_embeddings = 131072;
+  model.experts = deepseek_experts(128, 8, 1280, 0);
+  return model;
+}
+
+Model exaone_moe() {
+  Model model = make("exaone_moe", 102400, 4096, 32, 32, 32, 16384);
+  model.max_position_embeddings = 2048;
+  model.qk_norm = QkNorm::per_head;
+  model.sliding_window = 4096;
+  model.sliding_window_pattern = model.nope_every = 4;
+  model.experts = deepseek_experts(64, 8, 1024, 1);
+  return model;
+}
+
+Model flex_olmo() {
+  Model model = make("flex_olmo", 100352, 4096, 32, 32, 0, 11008);
+  model.max_position_embeddings = 4096;
+  model.norm_placement = NormPlacement::post;
+  model.qk_norm = QkNorm::full;
+  model.experts.num_experts = 7;
+  model.experts.num_experts_per_tok = 5;
+  return model;
+}
+
+Model hunyuan_v1_moe() {
+  Model model = make("hunyuan_v1_moe", 290943, 4096, 32, 32, 0, 11008);
+  model.max_position_embeddings = 2048;
+  model.qk_norm = QkNorm::per_head;
+  model.experts.num_experts = 1;
+  model.experts.num_experts_per_tok = 1;
+  model.experts.n_shared_experts = 1;
+  return model;
+}
+
+Model ernie4_5_moe() {
+  Model model = make("ernie4_5_moe", 103424, 2560, 28, 20, 4, 12288);
+  model.max_position_embeddings = 131072;
+  model.tie_word_embeddings = true;
+  model.experts = deepseek_experts(64, 6, 1536, 1);
+  model.experts.n_shared_experts = 2;
+  return model;
+}
+
+const Model classes[] = {mixtral(),        qwen2_moe(),     qwen3_moe(),   olmoe(),      deepseek_v2(), deepseek_v3(),
+                         gpt_oss(),        glm4_moe(),      llama4_text(), dbrx(),       minimax(),     minimax_m2(),
+                         deepseek(),       glm4_moe_lite(), dots1(),       solar_open(), exaone_moe(),  flex_olmo(),
+                         hunyuan_v1_moe(), ernie4_5_moe(),  qwen3_vl_moe()};
 
 }  // namespace
 
@@ -185,41 +264,6 @@ const Model* huggingface_expert_defaults(std::string_view model_type) {
     if (model.model_type == model_type) return &model;
   }
   return nullptr;
-}
-
-void read_expert_class(const HuggingFaceConfig& config, Model& model) {
-  Experts& experts = model.experts;
-  read(config, "num_nextn_predict_layers", model.num_nextn_predict_layers);
-  if (model.model_type == "llama4_text") {
-    // intermediate_size is an expert's width here, intermediate_size_mlp that of a dense layer.
-    read(config, "intermediate_size", experts.moe_intermediate_size);
-    model.intermediate_size = 16384;
-    read(config, "intermediate_size_mlp", model.intermediate_size);
-    read(config, "interleave_moe_layer_step", experts.moe_layer_freq);
-    read(config, "attention_chunk_size", model.sliding_window);
-    const auto* norm = find(config, "use_qk_norm");
-    if (norm != nullptr && norm->number == 0) model.qk_norm = QkNorm::none;
-  } else if (model.model_type == "gpt_oss") {
-    read(config, "experts_per_token", experts.num_experts_per_tok);
-    model.attention_output_bias = model.attention_bias;
-    model.hidden_act = Activation::clamped_swiglu;  // hidden_act "silu" is the part of it that has a name
-  } else if (model.model_type == "glm4_moe") {
-    const auto* norm = find(config, "use_qk_norm");
-    if (norm != nullptr && norm->number != 0) model.qk_norm = QkNorm::per_head;
-  } else if (model.model_type == "dbrx") {
-    read(config, "attn_config.kv_n_heads", model.num_key_value_heads);
-    read(config, "ffn_config.ffn_hidden_size", model.intermediate_size);
-    read(config, "ffn_config.moe_num_experts", experts.num_experts);
-    read(config, "ffn_config.moe_top_k", experts.num_experts_per_tok);
-    experts.moe_intermediate_size = model.intermediate_size;
-  } else if (model.model_type == "minimax_m2") {
-    const auto* turned = find(config, "rotary_dim");
-    if (turned != nullptr && model.head_dim > 0) {
-      model.partial_rotary_factor = turned->number / static_cast<double>(model.head_dim);
-    }
-  } else if (model.model_type == "deepseek" || model.model_type == "deepseek_v2") {
-    read(config, "moe_layer_freq", experts.moe_layer_freq);
-  }
 }
 
 }  // namespace trainmem

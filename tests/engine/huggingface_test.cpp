@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/accuracy/translate.h"
+#include "engine/border/json_io.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"
 #include "tests/catch.h"
@@ -160,6 +161,10 @@ TEST_CASE("Hugging Face: a class that is not known and an unknown activation are
   REQUIRE(issues.size() == 1);
   CHECK(issues[0].code == "not_yet_modelled");
   CHECK(issues[0].path == "/model_type");
+  CHECK(issues[0].message.find("state-space") != std::string::npos);
+  issues.clear();
+  read(R"({"model_type": "unheard_of"})", issues);
+  REQUIRE(issues.size() == 1);
   CHECK(issues[0].hint.find("give that model_type") != std::string::npos);
   issues.clear();
   read(R"({"model_type": "llama", "hidden_act": "mish"})", issues);
@@ -169,4 +174,47 @@ TEST_CASE("Hugging Face: a class that is not known and an unknown activation are
   read(R"({"hidden_size": 64})", issues);
   REQUIRE(issues.size() == 1);
   CHECK(issues[0].code == "missing_key");
+}
+
+TEST_CASE("Hugging Face: of a model that sees, the language model is read, and whether it is tied") {
+  // Qwen/Qwen2.5-VL-7B-Instruct and Qwen/Qwen2.5-VL-3B-Instruct, config.json as older releases write it: keys of the
+  // language model beside vision_config.
+  Issues issues;
+  const char* older = R"({"architectures": ["Qwen2_5_VLForConditionalGeneration"], "model_type": "qwen2_5_vl",
+    "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
+    "num_key_value_heads": 4, "vocab_size": 152064, "tie_word_embeddings": false, "use_sliding_window": false,
+    "vision_config": {"hidden_size": 1280}})";
+  const Config config = read_config(older).config;
+  CHECK(config.model.model_type == "qwen2_5_vl_text");
+  CHECK(config.model.hidden_size == 3584);
+  CHECK(config.model.attention_bias);
+  CHECK_FALSE(config.model.tie_word_embeddings);
+  const char* nested = R"({"architectures": ["Mistral3ForConditionalGeneration"], "model_type": "mistral3",
+    "tie_word_embeddings": true, "text_config": {"model_type": "mistral", "hidden_size": 5120,
+    "intermediate_size": 32768, "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "head_dim": 128, "vocab_size": 131072, "sliding_window": null}, "vision_config": {"hidden_size": 1024}})";
+  const ReadConfig read = read_config(nested);
+  CHECK(read.issues.empty());
+  CHECK(read.config.model.model_type == "mistral");
+  CHECK(read.config.model.hidden_size == 5120);
+  CHECK(read.config.model.tie_word_embeddings);
+}
+
+TEST_CASE("Hugging Face: lists of layers are read where the class has layers of several kinds") {
+  Issues issues;
+  const char* dense = R"({"model_type": "granitemoehybrid", "num_hidden_layers": 2, "num_local_experts": 0,
+    "shared_intermediate_size": 8192, "position_embedding_type": "rope", "layer_types": ["attention", "attention"]})";
+  CHECK(read(dense, issues).intermediate_size == 8192);
+  CHECK(issues.empty());
+  read(R"({"model_type": "granitemoehybrid", "num_hidden_layers": 2, "num_local_experts": 0,
+    "position_embedding_type": "rope", "layer_types": ["mamba", "attention"]})",
+       issues);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].path == "/layer_types");
+  issues.clear();
+  // LGAI-EXAONE/EXAONE-4.0-32B writes its pattern as letters; tencent/Hunyuan-A13B a number for each layer.
+  CHECK(read(R"({"model_type": "exaone4", "sliding_window_pattern": "LLLG"})", issues).sliding_window_pattern == 4);
+  CHECK(read(R"({"model_type": "hunyuan_v1_moe", "num_experts": 64, "moe_topk": [8, 8]})", issues)
+            .experts.num_experts_per_tok == 8);
+  CHECK(issues.empty());
 }

@@ -81,7 +81,8 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
   return to(total, tokens.dtype());
 }
 
-SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DType dtype) {
+SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DType dtype)
+    : shared_first_(form.shared_first) {
   const auto make_router = [&] { router_.emplace(m, dtype); };
   const auto make_experts = [&] { experts_.emplace(m, dtype); };
   const bool experts_first = parameter_layout(m.model_type).router_after_experts;
@@ -109,6 +110,13 @@ Tensor SparseFeedForward::operator()(const Tensor& x) const {
       shared = std::move(gate) * shared;
     }
     out = add_in_place(std::move(out), shared);
+    return view(out, x.shape());
+  }
+  if (shared_ && shared_first_) {  // models/ernie4_5_moe/modeling_ernie4_5_moe.py: Ernie4_5_MoeSparseMoeBlock
+    const Tensor shared = shared_at(tokens);
+    const Routing routing = (*router_)(tokens);
+    Tensor out = (*experts_)(tokens, routing);
+    out = std::move(out) + shared;
     return view(out, x.shape());
   }
   const Routing routing = (*router_)(tokens);

@@ -26,11 +26,12 @@ class Router {
   Routing softmax_in_fp32(const Tensor& tokens) const;
   Routing sigmoid_scores(const Tensor& tokens) const;
   Routing softmax_of_chosen(const Tensor& tokens) const;
+  Routing corrected_softmax(const Tensor& tokens) const;
 
   const Model& model_;
   Tensor weight_;
   Tensor bias_;        ///< gpt-oss's, which is trained
-  Tensor correction_;  ///< DeepSeek-V3's, a buffer that balances the load
+  Tensor correction_;  ///< DeepSeek-V3's and ERNIE's, a buffer that balances the load
 };
 
 /// The routed experts of a layer: two stacks of matrices.
@@ -55,6 +56,7 @@ class SparseFeedForward : public FeedForwardPart {
   Tensor operator()(const Tensor& x) const override;
 
  private:
+  bool shared_first_;
   std::optional<Router> router_;
   std::optional<RoutedExperts> experts_;
   std::optional<FeedForward> shared_;

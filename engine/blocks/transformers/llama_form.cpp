@@ -39,6 +39,14 @@ LlamaForm granite() {
   return result;
 }
 
+/// Granite 4 without Mamba layers and without experts.
+LlamaForm granite_hybrid() {
+  LlamaForm result = granite();
+  result.model_type = "granitemoehybrid";
+  result.fused_mlp = true;
+  return result;
+}
+
 LlamaForm phi3() {
   LlamaForm result = form("phi3");
   result.turning = LlamaForm::Turning::phi3;
@@ -67,6 +75,13 @@ LlamaForm ernie() {
   return result;
 }
 
+LlamaForm ernie_moe() {
+  LlamaForm result = ernie();
+  result.model_type = "ernie4_5_moe";
+  result.shared_first = true;
+  return result;
+}
+
 LlamaForm helium() {
   LlamaForm result = form("helium");
   result.norm = NormLayer::Form::helium;
@@ -77,6 +92,13 @@ LlamaForm helium() {
 LlamaForm hunyuan() {
   LlamaForm result = form("hunyuan_v1_dense");
   result.query_key_norm = LlamaForm::QueryKeyNorm::turned;
+  return result;
+}
+
+LlamaForm hunyuan_moe() {
+  LlamaForm result = hunyuan();
+  result.model_type = "hunyuan_v1_moe";
+  result.shared_first = true;
   return result;
 }
 
@@ -103,9 +125,21 @@ LlamaForm olmo3() {
   return result;
 }
 
+LlamaForm flex_olmo() {
+  LlamaForm result = olmo2();
+  result.model_type = "flex_olmo";
+  return result;
+}
+
 LlamaForm exaone4() {
   LlamaForm result = form("exaone4");
   result.block = LlamaForm::BlockForm::olmo2;
+  result.query_key_norm = LlamaForm::QueryKeyNorm::heads_first;
+  return result;
+}
+
+LlamaForm exaone_moe() {
+  LlamaForm result = form("exaone_moe");
   result.query_key_norm = LlamaForm::QueryKeyNorm::heads_first;
   return result;
 }
@@ -141,6 +175,19 @@ LlamaForm ministral() {
   return result;
 }
 
+LlamaForm ministral3() {
+  LlamaForm result = form("ministral3");
+  result.scaled_queries = true;
+  return result;
+}
+
+LlamaForm nanochat() {
+  LlamaForm result = form("nanochat");
+  result.norm = NormLayer::Form::nanochat;
+  result.query_key_norm = LlamaForm::QueryKeyNorm::turned;
+  return result;
+}
+
 LlamaForm seed_oss() {
   LlamaForm result = form("seed_oss");
   result.inner_dropout = true;
@@ -168,8 +215,9 @@ LlamaForm deepseek_v2() {
   return result;
 }
 
-LlamaForm deepseek_v3() {
-  LlamaForm result = form("deepseek_v3");
+/// DeepSeek V3, and GLM-4.7 Flash with its attention.
+LlamaForm deepseek_v3(const char* model_type) {
+  LlamaForm result = form(model_type);
   result.turning = LlamaForm::Turning::pairs;
   return result;
 }
@@ -184,6 +232,13 @@ LlamaForm gpt_oss() {
   LlamaForm result = form("gpt_oss");
   result.norm = NormLayer::Form::olmo2;
   result.turning = LlamaForm::Turning::halves;
+  return result;
+}
+
+/// The language models of Qwen2-VL, Qwen2.5-VL and Qwen3-VL.
+LlamaForm seeing(const char* model_type, LlamaForm::Turning turning) {
+  LlamaForm result = form(model_type);
+  result.turning = turning;
   return result;
 }
 
@@ -222,14 +277,21 @@ const LlamaForm forms[] = {form("llama"),
                            form("mistral"),
                            form("qwen2"),
                            form("qwen3"),
+                           seeing("qwen2_vl_text", LlamaForm::Turning::three_positions),
+                           seeing("qwen2_5_vl_text", LlamaForm::Turning::three_positions),
+                           seeing("qwen3_vl_text", LlamaForm::Turning::interleaved_positions),
+                           seeing("qwen3_vl_moe_text", LlamaForm::Turning::interleaved_positions),
                            form("smollm3"),
                            ministral(),
+                           ministral3(),
+                           nanochat(),
                            form("arcee"),
                            seed_oss(),
                            gemma(),
                            gemma2(),
                            gemma3(),
                            granite(),
+                           granite_hybrid(),
                            phi3(),
                            olmo(),
                            olmo2(),
@@ -252,7 +314,14 @@ const LlamaForm forms[] = {form("llama"),
                            form("olmoe"),
                            form("deepseek"),
                            deepseek_v2(),
-                           deepseek_v3(),
+                           deepseek_v3("deepseek_v3"),
+                           deepseek_v3("glm4_moe_lite"),
+                           form("dots1"),
+                           form("solar_open"),
+                           exaone_moe(),
+                           flex_olmo(),
+                           hunyuan_moe(),
+                           ernie_moe(),
                            gpt_oss(),
                            llama4(),
                            partial("glm4_moe"),
@@ -275,7 +344,7 @@ FusedNorm fused_norm(const Model& model) {
   using Norms = NormLayer::Form;
   const LlamaForm* form = llama_form(model);
   const Norms norms = form == nullptr ? Norms::layer_norm : form->norm;
-  if (norms == Norms::cohere || norms == Norms::helium) return FusedNorm::none;
+  if (norms == Norms::cohere || norms == Norms::helium || norms == Norms::nanochat) return FusedNorm::none;
   if (model.norm == Norm::layernorm) return FusedNorm::layer_norm;
   if (form == nullptr) return FusedNorm::none;
   return form->block == BlockForm::gemma2 || form->block == BlockForm::olmo2 ? FusedNorm::liger

@@ -14,6 +14,7 @@ struct LlamaForm {
   /// are turned.
   /// The two halves each by itself. Latent attention: complex numbers, or neighbouring channels moved apart first.
   /// Neighbouring channels as pairs, with tables that every block makes: of all channels, of the first ones, in fp32.
+  /// Models that see have three positions for each token: tables that every block puts together, or put together once.
   enum class Turning {
     whole,
     fp32_tables,
@@ -27,7 +28,9 @@ struct LlamaForm {
     pairs,
     helium,
     glm,
-    ernie
+    ernie,
+    three_positions,
+    interleaved_positions
   } turning = Turning::whole;
   /// Where norms of each head's query and key stand: on (b, s, heads, d), on (b, heads, s, d), or on what RoPE turned.
   enum class QueryKeyNorm { heads_last, heads_first, turned } query_key_norm = QueryKeyNorm::heads_last;
@@ -42,6 +45,8 @@ struct LlamaForm {
   bool scaled_embedding = false;  ///< times a buffer
   bool multipliers = false;       ///< embedding and residuals times numbers
   bool scaled_logits = false;     ///< times a number
+  bool scaled_queries = false;    ///< times a number of each position
+  bool shared_first = false;      ///< experts that all tokens share run before the router
 };
 
 /// One kernel for the norms of this model: torch's layer norm, which its class calls already, or Liger-Kernel's

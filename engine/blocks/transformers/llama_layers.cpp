@@ -37,7 +37,7 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   const bool patched = active_run().fused.norm && fused_norm(m) == FusedNorm::liger;
   const auto norm = [&](const Size& heads) {
     if (m.qk_norm == QkNorm::per_head)
-      return NormLayer(patched ? NormLayer::Form::liger : form.norm, {d}, true, false, dtype);
+      return NormLayer(patched ? NormLayer::Form::liger : form.norm, {d}, m.norm_weight, false, dtype);
     if (form.norm == NormLayer::Form::cohere) return NormLayer(form.norm, {heads, d}, true, false, dtype);
     return NormLayer(form.norm, {heads * d}, true, false, dtype);
   };
@@ -142,7 +142,13 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
   }
   if (run.fused.rope) return;  // in place: Liger-Kernel src/liger_kernel/ops/rope.py
   switch (form_.turning) {
-    case LlamaForm::Turning::whole: return apply_rotary(q, k, cos, sin);
+    case LlamaForm::Turning::whole:
+    case LlamaForm::Turning::interleaved_positions: return apply_rotary(q, k, cos, sin);
+    case LlamaForm::Turning::three_positions: {
+      const Tensor own_cos = channels_of_positions(cos);
+      const Tensor own_sin = channels_of_positions(sin);
+      return apply_rotary(q, k, own_cos, own_sin);
+    }
     case LlamaForm::Turning::fp32_tables:
     case LlamaForm::Turning::cast_back: return apply_rotary_fp32(q, k, cos, sin);
     case LlamaForm::Turning::cohere: return apply_rotary_interleaved(q, k, cos, sin);
@@ -190,12 +196,27 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
   }
 }
 
+namespace {
+
+constexpr Rule scale_rule{"attention scale", "a number of each position, which the queries are multiplied with",
+                          "transformers models/ministral3/modeling_ministral3.py: _get_llama_4_attn_scale"};
+
+Tensor scaled_by_position(Tensor query) {
+  const Shape positions{query.size(2), 1};
+  Tensor scale = allocate(positions, DType::float32, {&scale_rule, "attention scale"});
+  scale = to(std::move(scale), query.dtype());
+  return multiply(std::move(query), std::move(scale));
+}
+
+}  // namespace
+
 Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs, Tensor& weights) const {
   const Place place("attention");
   const Tensor hidden = gather_sequence(given);
   QueryKeyValue heads = form_.fused_attention ? project_together(hidden) : project(hidden);
   Locals locals;
   if (turns_) turn(heads.q, heads.k, inputs.cos, inputs.sin, locals);
+  if (form_.scaled_queries) heads.q = scaled_by_position(std::move(heads.q));
   if (model_.qk_norm != QkNorm::none && form_.query_key_norm == LlamaForm::QueryKeyNorm::turned) {
     heads.q = query_norm_(heads.q);
     heads.k = key_norm_(heads.k);

@@ -64,13 +64,17 @@ void LlamaModel::make_masks(ForwardState& state, const Tensor& embedded) const {
   if (needed) state.sliding_inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, true);
 }
 
-void LlamaModel::make_tables(ForwardState& state, Size s, DType dtype) const {
+void LlamaModel::make_tables(ForwardState& state, Size batch, Size s, DType dtype) const {
   BlockInputs& sliding = state.sliding_inputs;
   BlockInputs& full = state.inputs;
   if (sliding_rotary_) std::tie(sliding.cos, sliding.sin) = sliding_rotary_->tables(s, dtype);
   if (!rotary_) return;
   if (form_.turning == LlamaForm::Turning::complex)
     full.cos = rotary_->complex_table(s);
+  else if (form_.turning == LlamaForm::Turning::three_positions)
+    std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, false, batch * 3);
+  else if (form_.turning == LlamaForm::Turning::interleaved_positions)
+    std::tie(full.cos, full.sin) = rotary_->interleaved_tables(batch, s, dtype);
   else
     std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, form_.turning == LlamaForm::Turning::halves);
   if (sliding_rotary_) return;
@@ -100,7 +104,11 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
     state.hidden = dropout(std::move(embedded), model.embedding_dropout);
   }
   const bool fp32 = form_.turning == LlamaForm::Turning::fp32_tables || form_.turning == LlamaForm::Turning::ernie;
-  make_tables(state, s, fp32 ? DType::float32 : state.hidden.dtype());
+  make_tables(state, ids.size(0), s, fp32 ? DType::float32 : state.hidden.dtype());
+  if (model.embedding_norm) {  // nanochat: the final norm, which has no weight, stands before the blocks, too
+    const Place place("embedding");
+    state.hidden = norm_(std::move(state.hidden));
+  }
   return state;
 }
 

@@ -20,7 +20,7 @@ class LlamaModel : public Decoder {
 
  private:
   void make_masks(ForwardState& state, const Tensor& embedded) const;
-  void make_tables(ForwardState& state, Size sequence, DType dtype) const;
+  void make_tables(ForwardState& state, Size batch, Size sequence, DType dtype) const;
 
   const LlamaForm& form_;
   Tensor embedding_scale_;

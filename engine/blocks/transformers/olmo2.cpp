@@ -1,5 +1,5 @@
-// The block of OLMo 2 and 3 and EXAONE 4, with norms after attention and after the MLP: models/olmo2, olmo3 and
-// exaone4, modeling_*.py.
+// The block of OLMo 2 and 3, FlexOlmo and EXAONE 4, with norms after attention and after the MLP: models/olmo2, olmo3,
+// flex_olmo and exaone4, modeling_*.py.
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
 
@@ -11,7 +11,7 @@ class Olmo2Block : public Block {
  public:
   Olmo2Block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
       : attention_(m, form, dtype, layer),
-        mlp_(m, form, dtype),
+        mlp_(make_feed_forward(m, form, dtype, layer)),
         after_attention_(llama_norm_layer(m, form, dtype)),
         after_mlp_(llama_norm_layer(m, form, dtype)) {}
 
@@ -22,7 +22,7 @@ class Olmo2Block : public Block {
     hidden = norm_at("norm after attention", after_attention_, hidden);
     hidden = residual + hidden;
     residual = hidden;
-    hidden = mlp_(hidden);
+    hidden = (*mlp_)(hidden);
     hidden = norm_at("norm after MLP", after_mlp_, hidden);
     hidden = residual + hidden;
     return hidden;
@@ -30,7 +30,7 @@ class Olmo2Block : public Block {
 
  private:
   SelfAttention attention_;
-  FeedForward mlp_;
+  std::unique_ptr<FeedForwardPart> mlp_;
   NormLayer after_attention_, after_mlp_;
 };
 

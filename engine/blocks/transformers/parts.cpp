@@ -144,6 +144,16 @@ Tensor helium_norm(const Tensor& x, const Tensor& weight) {
   return to(to(weight, DType::float32) * hidden, x.dtype());
 }
 
+/// models/nanochat/modeling_nanochat.py: NanoChatRMSNorm, which has no weight.
+Tensor nanochat_norm(const Tensor& x) {
+  Tensor normed;
+  {
+    const Tensor hidden = to(x, DType::float32);
+    normed = hidden * rsqrt(add_number(mean_last(square(hidden))));
+  }
+  return to(normed, x.dtype());
+}
+
 /// models/nemotron/modeling_nemotron.py: NemotronLayerNorm1P, in 16 bits under autocast.
 Tensor nemotron_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor scale = add_number(weight);
@@ -176,6 +186,7 @@ Tensor NormLayer::operator()(Tensor argument) const {
     case Form::gemma: return gemma_norm(x, weight);
     case Form::olmo: return to(layer_norm(to(x, DType::float32), {}, {}), x.dtype());
     case Form::cohere: return cohere_norm(x, weight);
+    case Form::nanochat: return nanochat_norm(x);
     case Form::helium: return helium_norm(x, weight);
     case Form::nemotron: return nemotron_norm(x, weight, bias);
   }

@@ -44,6 +44,7 @@ struct NormLayer {
     cohere,
     nemotron,
     helium,
+    nanochat,
     fused,
     liger_in_place,
     liger,

@@ -20,18 +20,13 @@ Rotary::Rotary(Size turning) : width(turning) {
   note_kept(original_inverse_frequencies, buffer_rule);
 }
 
-std::pair<Tensor, Tensor> Rotary::tables(Size s, DType dtype, bool of_a_half) const {
-  const Place place("rotary embedding");
-  Tensor frequencies;
-  {
-    const Tensor positions = allocate({1, 1, s}, DType::float32, {&rope_rule});
-    frequencies = allocate({1, width / 2, s}, DType::float32, {&rope_rule});
-  }
-  const Shape shape{1, s, of_a_half ? width / 2 : width};
-  const Tensor angles = of_a_half ? frequencies : allocate(shape, DType::float32, {&rope_rule});
+namespace {
+
+/// cos and sin of `angles`, each times attention_scaling, cast.
+std::pair<Tensor, Tensor> tables_of(const Tensor& angles, DType dtype) {
   const auto table = [&] {
-    const Tensor plain = allocate(shape, DType::float32, {&rope_rule});
-    Tensor scaled = allocate(shape, DType::float32, {&rope_rule, "rotary tables"});
+    const Tensor plain = allocate(angles.shape(), DType::float32, {&rope_rule});
+    Tensor scaled = allocate(angles.shape(), DType::float32, {&rope_rule, "rotary tables"});
     return scaled;
   };
   const Tensor cos = table();
@@ -39,13 +34,29 @@ std::pair<Tensor, Tensor> Rotary::tables(Size s, DType dtype, bool of_a_half) co
   return {to(cos, dtype, "rotary tables"), to(sin, dtype, "rotary tables")};
 }
 
+}  // namespace
+
+Tensor Rotary::frequencies(Size s, const Size& rows) const {
+  const Tensor positions = allocate({rows, 1, s}, DType::float32, {&rope_rule});
+  return allocate({rows, width / 2, s}, DType::float32, {&rope_rule});
+}
+
+std::pair<Tensor, Tensor> Rotary::tables(Size s, DType dtype, bool of_a_half, Size rows) const {
+  const Place place("rotary embedding");
+  const Tensor half = frequencies(s, rows);
+  const Shape shape{rows, s, of_a_half ? width / 2 : width};
+  return tables_of(of_a_half ? half : allocate(shape, DType::float32, {&rope_rule}), dtype);
+}
+
+std::pair<Tensor, Tensor> Rotary::interleaved_tables(Size batch, Size s, DType dtype) const {
+  const Place place("rotary embedding");
+  const Tensor of_three = frequencies(s, batch * 3);
+  return tables_of(allocate({batch, s, width}, DType::float32, {&rope_rule}), dtype);
+}
+
 Tensor Rotary::complex_table(Size s) const {
   const Place place("rotary embedding");
-  Tensor frequencies;
-  {
-    const Tensor positions = allocate({1, 1, s}, DType::float32, {&rope_rule});
-    frequencies = allocate({1, width / 2, s}, DType::float32, {&rope_rule});
-  }
+  const Tensor half = frequencies(s, 1);
   Tensor turns;
   {
     const Tensor ones = allocate({1, s, width / 2}, DType::float32, {&rope_rule});
@@ -131,6 +142,11 @@ void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& si
   const Tensor cast_q = to(turned_q, q.dtype(), "query");
   k = to(turned_k, k.dtype(), "key");
   q = cast_q;
+}
+
+// models/qwen2_vl/modeling_qwen2_vl.py: apply_multimodal_rotary_pos_emb.
+Tensor channels_of_positions(const Tensor& table) {
+  return allocate({table.size(0) / 3, table.size(1), table.size(2)}, table.dtype(), {&rope_rule, "rotary tables"});
 }
 
 Tensor neighbours_table(const Tensor& table) {

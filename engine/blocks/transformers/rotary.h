@@ -13,10 +13,16 @@ struct Rotary {
   Tensor original_inverse_frequencies;
   Size width;  ///< channels of a head that turn
   explicit Rotary(Size width);
-  /// cos and sin in `dtype`, (1, s, width), or for one half of the channels, which serves the other too.
-  std::pair<Tensor, Tensor> tables(Size sequence, DType dtype, bool of_a_half = false) const;
+  /// cos and sin in `dtype`, (rows, s, width), or for one half of the channels, which serves the other too.
+  std::pair<Tensor, Tensor> tables(Size sequence, DType dtype, bool of_a_half = false, Size rows = 1) const;
+  /// The same, (batch, s, width), of frequencies that take turns: each token has three positions.
+  std::pair<Tensor, Tensor> interleaved_tables(Size batch, Size sequence, DType dtype) const;
   /// cos and sin as complex numbers, (1, s, width) of fp32.
   Tensor complex_table(Size sequence) const;
+
+ private:
+  /// Frequencies times positions, (rows, width / 2, s).
+  Tensor frequencies(Size sequence, const Size& rows) const;
 };
 
 /// The halves of the last dimension (-x2, x1).
@@ -41,6 +47,8 @@ void apply_rotary_pairs(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& s
 void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 /// GLM, Helium, ERNIE: a table, (1, s, width), made anew for neighbouring channels, from its first half.
 Tensor neighbours_table(const Tensor& table);
+/// Qwen2-VL: of tables for three positions of each token, (3 * batch, s, width), each channel's own.
+Tensor channels_of_positions(const Tensor& table);
 /// ERNIE: turned in their own format, multiplied and added in fp32, and cast back.
 void apply_rotary_ernie(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 /// Cohere: everything in fp32, and neighbouring channels are the pairs that turn.

@@ -12,21 +12,41 @@ constexpr Rule group_rule{"scores for choice", "", "transformers models/deepseek
 
 struct RouterForm {
   const char* model_type;
-  enum class Scores { softmax, softmax_in_fp32, sigmoid, softmax_of_chosen } scores = Scores::softmax;
-  bool normalises = false;  ///< the weights of a token add up to one
-  bool casts = true;        ///< weights in the format of the logits
-  bool fp32 = true;         ///< sigmoid: logits from tokens and weight in fp32
+  enum class Scores {
+    softmax,
+    softmax_in_fp32,
+    sigmoid,
+    softmax_of_chosen,
+    corrected_softmax
+  } scores = Scores::softmax;
+  bool normalises = false;   ///< the weights of a token add up to one
+  bool casts = true;         ///< weights in the format of the logits
+  bool fp32 = true;          ///< sigmoid: logits from tokens and weight in fp32
+  bool fp32_weight = false;  ///< the router's weight is in fp32 whatever the model is in
 };
 
 using Scores = RouterForm::Scores;
 
 // modeling_<model_type>.py. Qwen3: norm_topk_prob as its published models have it.
 constexpr RouterForm forms[] = {
-    {"mixtral", Scores::softmax, true, false},  {"qwen2_moe"},
-    {"qwen3_moe", Scores::softmax, true, true}, {"olmoe"},
-    {"deepseek_v2", Scores::softmax_in_fp32},   {"deepseek_v3", Scores::sigmoid, true},
-    {"glm4_moe", Scores::sigmoid, true},        {"minimax_m2", Scores::sigmoid, true, true, false},
-    {"gpt_oss", Scores::softmax_of_chosen},     {"minimax", Scores::softmax, true, false},
+    {"mixtral", Scores::softmax, true, false},
+    {"qwen2_moe"},
+    {"qwen3_moe", Scores::softmax, true, true},
+    {"olmoe"},
+    {"deepseek_v2", Scores::softmax_in_fp32},
+    {"deepseek_v3", Scores::sigmoid, true},
+    {"glm4_moe", Scores::sigmoid, true},
+    {"minimax_m2", Scores::sigmoid, true, true, false},
+    {"gpt_oss", Scores::softmax_of_chosen},
+    {"minimax", Scores::softmax, true, false},
+    {"dots1", Scores::sigmoid, true},
+    {"glm4_moe_lite", Scores::sigmoid, true},
+    {"solar_open", Scores::sigmoid, true},
+    {"exaone_moe", Scores::sigmoid, true},
+    {"qwen3_vl_moe_text", Scores::softmax, true, false},
+    {"flex_olmo", Scores::softmax, false, false},
+    {"hunyuan_v1_moe", Scores::softmax, true, true, true, true},
+    {"ernie4_5_moe", Scores::corrected_softmax, true, true, true, true},
 };
 
 const RouterForm& form_of(const Model& model) {
@@ -36,7 +56,7 @@ const RouterForm& form_of(const Model& model) {
 }
 
 Tensor normalised(Tensor weights) {
-  const Tensor total = sum(weights, 1, true);
+  const Tensor total = sum(autocast_fp32(weights), 1, true);
   return divide_in_place(std::move(weights), total);
 }
 
@@ -44,10 +64,10 @@ Tensor normalised(Tensor weights) {
 
 Router::Router(const Model& m, DType dtype) : model_(m) {
   const Size n = m.experts.num_experts;
-  weight_ = make_parameter({n, m.hidden_size}, dtype, "router");
+  weight_ = make_parameter({n, m.hidden_size}, form_of(m).fp32_weight ? DType::float32 : dtype, "router");
   const Scores scores = form_of(m).scores;
   if (scores == Scores::softmax_of_chosen) bias_ = make_parameter({n}, dtype, "router");
-  if (scores != Scores::sigmoid) return;
+  if (scores != Scores::sigmoid && scores != Scores::corrected_softmax) return;
   const Set<Component> component(active_run().component, Component::weights);
   correction_ = allocate({n}, DType::float32, {&correction_rule});
   note_kept(correction_, correction_rule);
@@ -56,7 +76,8 @@ Router::Router(const Model& m, DType dtype) : model_(m) {
 Routing Router::softmax_scores(const Tensor& tokens) const {
   const RouterForm& form = form_of(model_);
   Routing routing;
-  routing.logits = linear(tokens, weight_, {}, "router logits");
+  const Tensor input = form.fp32_weight ? to(tokens, DType::float32, "tokens in fp32") : tokens;
+  routing.logits = linear(input, weight_, {}, "router logits");
   const Tensor probabilities = softmax(routing.logits, DType::float32);
   Chosen chosen = top_k(probabilities, model_.experts.num_experts_per_tok);
   if (form.normalises) chosen.values = normalised(std::move(chosen.values));
@@ -108,6 +129,26 @@ Routing Router::softmax_of_chosen(const Tensor& tokens) const {
   return routing;
 }
 
+// models/ernie4_5_moe/modeling_ernie4_5_moe.py: Ernie4_5_MoeTopKRouter, in fp32 under autocast, too.
+Routing Router::corrected_softmax(const Tensor& tokens) const {
+  Routing routing;
+  {
+    const Set<bool> off(active_run().autocast.enabled, false);
+    const Tensor logits = linear(to(tokens, DType::float32, "tokens in fp32"), weight_, {}, "router logits");
+    const Tensor probabilities = softmax(logits, DType::float32);
+    routing.logits = logits;
+    {
+      const Tensor corrected = add(probabilities, correction_);
+      routing.experts = top_k(corrected, model_.experts.num_experts_per_tok).indices;
+    }
+    const Tensor chosen = gather(probabilities, routing.experts);
+    const Tensor total = clamp(sum(chosen, 1, true));
+    routing.weights = chosen * total;  // divided; what a division keeps, a product keeps
+  }
+  routing.weights = to(std::move(routing.weights), tokens.dtype());
+  return routing;
+}
+
 Routing Router::operator()(const Tensor& tokens) const {
   const Place place("router");
   switch (form_of(model_).scores) {
@@ -115,6 +156,7 @@ Routing Router::operator()(const Tensor& tokens) const {
     case Scores::softmax_in_fp32: return softmax_in_fp32(tokens);
     case Scores::sigmoid: return sigmoid_scores(tokens);
     case Scores::softmax_of_chosen: return softmax_of_chosen(tokens);
+    case Scores::corrected_softmax: return corrected_softmax(tokens);
   }
   return {};
 }
