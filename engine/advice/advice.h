@@ -46,7 +46,7 @@ struct Suggestion {
   Bytes saved = 0;  ///< device memory before less after
 };
 
-/// What makes a configuration that does not fit fit: one change, or two together. Empty: neither does.
+/// What makes a configuration that does not fit fit: changes made one after another. Empty: none was found.
 struct Remedy {
   std::vector<const Change*> changes;
   Config config;

@@ -50,6 +50,15 @@ export const phaseLabels: Record<PhaseName, string> = {
   optimizer_step: 'Optimizer step',
 };
 
+/** Within a sentence. */
+export const phaseWords: Record<PhaseName, string> = {
+  initialise: 'the start',
+  forward: 'the forward pass',
+  loss: 'the loss',
+  backward: 'the backward pass',
+  optimizer_step: 'the optimizer step',
+};
+
 /** For narrow places. */
 export const phaseShort: Record<PhaseName, string> = {
   initialise: 'Init',

@@ -1,6 +1,6 @@
 // Presets as a reader looks for them: in a sensible order, under family names, found by parts of their names.
 
-import type { Preset, SectionName } from './border.js';
+import type { Preset, Section, SectionName } from './border.js';
 import { count, gigabytes, type Units } from './format.js';
 
 export const asNumber = (value: unknown) => (typeof value === 'number' ? value : 0);
@@ -13,14 +13,31 @@ export function detail(section: SectionName, preset: Preset, units: Units): stri
   return '';
 }
 
+/** Takes no recipe: what the framework does by itself. */
+const noRecipe: Preset = {
+  id: '',
+  name: 'Defaults of transformers',
+  description: 'What its users get who set nothing; every knob can be set below.',
+};
+
+const dimensions = ['data_parallel_size', 'tensor_parallel', 'pipeline_parallel', 'context_parallel'] as const;
+
+/** GPUs that a recipe takes. */
+function gpusOf(preset: Preset): number {
+  const recipe = (preset.recipe ?? {}) as Section;
+  return dimensions.reduce((product, name) => product * (asNumber(recipe[name]) || 1), 1);
+}
+
 export function heading(section: SectionName, preset: Preset): string {
   if (section === 'model') return asText(preset.family);
   if (section === 'gpu') return asText(preset.vendor);
-  return '';
+  if (preset === noRecipe) return '';
+  const gpus = gpusOf(preset);
+  return gpus === 1 ? 'One GPU' : gpus <= 8 ? 'One machine' : 'Many machines';
 }
 
-const first = ['llama2', 'llama3', 'qwen3', 'mistral', 'gpt3', 'gpt2', 'NVIDIA', 'AMD'];
-const size = (preset: Preset) => asNumber(preset.parameters) || -asNumber(preset.memory_bytes);
+const first = ['llama2', 'llama3', 'qwen3', 'mistral', 'gpt3', 'gpt2', 'NVIDIA', 'AMD', 'One GPU', 'One machine'];
+const size = (preset: Preset) => asNumber(preset.parameters) || -asNumber(preset.memory_bytes) || gpusOf(preset);
 const sorted = new WeakMap<readonly Preset[], Preset[]>();
 
 /** Families that most people look for stand first; within a family by size. */
@@ -28,16 +45,13 @@ function ordered(section: SectionName, presets: readonly Preset[]): Preset[] {
   let found = sorted.get(presets);
   if (!found) {
     const rank = (preset: Preset) => (first.indexOf(heading(section, preset)) + first.length + 1) % (first.length + 1);
-    found = [...presets];
-    if (section !== 'recipe') {
-      found.sort(
-        (a, b) =>
-          rank(a) - rank(b) ||
-          heading(section, a).localeCompare(heading(section, b)) ||
-          size(a) - size(b) ||
-          a.name.localeCompare(b.name),
-      );
-    }
+    found = [...presets].sort(
+      (a, b) =>
+        rank(a) - rank(b) ||
+        heading(section, a).localeCompare(heading(section, b)) ||
+        size(a) - size(b) ||
+        a.name.localeCompare(b.name),
+    );
     sorted.set(presets, found);
   }
   return found;
@@ -55,19 +69,26 @@ export function familyTitle(section: SectionName, presets: readonly Preset[], fa
   return family;
 }
 
-/** Every word of the query must occur somewhere in the preset's names. */
+/** "24 GiB 24GB" of a card that is sold with 24 GB. */
+function marketed(preset: Preset): string {
+  const size = Math.round(asNumber(preset.memory_bytes) / 2 ** 30);
+  return size > 0 ? `${size} GiB ${size}GB` : '';
+}
+
+/** Every word of the query must occur somewhere in the preset's names; names that begin with it stand first. */
 export function search(section: SectionName, presets: readonly Preset[], query: string): Preset[] {
   const wanted = query
     .toLowerCase()
     .split(/[\s,]+/)
     .filter(Boolean);
   const all = ordered(section, presets);
-  if (wanted.length === 0) return all;
-  return all.filter(preset => {
-    const text = [preset.id, preset.name, heading(section, preset), preset.description, detail(section, preset, 'GB')]
-      .join(' ')
-      .toLowerCase();
+  if (wanted.length === 0) return section === 'recipe' ? [noRecipe, ...all] : all;
+  const found = all.filter(preset => {
+    const texts = [preset.id, preset.name, heading(section, preset), preset.description];
+    const text = [...texts, detail(section, preset, 'GB'), marketed(preset)].join(' ').toLowerCase();
     const squeezed = text.replace(/[\s-]+/g, '');
     return wanted.every(word => text.includes(word) || squeezed.includes(word.replace(/-/g, '')));
   });
+  const named = (preset: Preset) => preset.name.toLowerCase().startsWith(query.trim().toLowerCase());
+  return [...found.filter(named), ...found.filter(preset => !named(preset))];
 }

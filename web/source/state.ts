@@ -73,6 +73,8 @@ export class Calculator {
   private waiting = false;
   /** What the last good answer is about. */
   private answered: Config | undefined;
+  /** Did the reader, a link or an attribute say which model or GPU? Else a recipe brings its own. */
+  private settled = false;
 
   /**
    * `later` runs work after the next paint. A slow answer is computed there, so that typing stays smooth and several
@@ -105,6 +107,7 @@ export class Calculator {
     state.notice = [];
     delete state.remark;
     state.config = base;
+    this.settled = link !== '' || base !== defaultConfig;
     if (link !== '' && state.engine) {
       const answer = state.engine.readLink(link);
       if (!answer.ok) state.notice = answer.issues;
@@ -134,6 +137,7 @@ export class Calculator {
 
   /** A configuration from elsewhere, as one choice: Back returns to what was there. */
   bring(config: Config): void {
+    this.settled = true;
     this.state.config = config;
     this.state.drafts.clear();
     this.state.notice = [];
@@ -153,17 +157,23 @@ export class Calculator {
       return;
     }
     const tokens = Number(this.value(sequencePath));
-    state.config = { ...state.config, [section]: { preset: id } };
+    const before = state.config;
+    const { [section]: _, ...others } = before;
+    state.config = id === '' ? others : { ...before, [section]: { preset: id } };
+    if (section !== 'recipe') this.settled = true;
     for (const path of [...state.drafts.keys()]) if (path.startsWith(`/${section}/`)) state.drafts.delete(path);
     delete state.remark;
+    const brought = section === 'recipe' && !this.settled ? this.bringOrigin(before) : undefined;
     this.compute();
     if (section === 'model') this.shortenSequence(tokens);
     if (section === 'recipe') this.shortenSequence(Number(this.value(sequencePath)));
     if (section === 'recipe') this.offerOrigin();
+    if (brought) state.remark = brought;
     this.changed('choice');
   }
 
   set(path: string, value: Scalar): void {
+    this.settled ||= !path.startsWith('/recipe/');
     this.state.drafts.delete(path);
     this.state.config = changed(this.state.config, path, value);
     delete this.state.remark;
@@ -345,8 +355,8 @@ export class Calculator {
     };
   }
 
-  /** A recipe that was written for another model or GPU still applies; the page offers those too. */
-  private offerOrigin(): void {
+  /** The model and GPU that the recipe was written for, where they are others than those in the fields. */
+  private origin(): { wanted: Config; names: string[] } {
     const recipe = this.preset('recipe');
     const wanted: Config = {};
     const names: string[] = [];
@@ -358,6 +368,27 @@ export class Calculator {
       wanted[section] = { preset: id };
       names.push(preset.name);
     }
+    return { wanted, names };
+  }
+
+  /** Nobody has said which model and GPU: the recipe's own come with it, and the page says so. */
+  private bringOrigin(before: Config): Remark | undefined {
+    const { wanted, names } = this.origin();
+    if (names.length === 0) return undefined;
+    const kept = (['model', 'gpu'] as const).filter(section => wanted[section]);
+    const left = kept.map(section => this.preset(section)?.name ?? 'the one before');
+    const back = Object.fromEntries(kept.map(section => [section, before[section] ?? {}]));
+    this.state.config = { ...this.state.config, ...wanted };
+    return {
+      text: `Shown for what this recipe was written for: ${names.join(' on ')}.`,
+      action: `Keep ${left.join(' on ')}`,
+      config: back,
+    };
+  }
+
+  /** A recipe that was written for another model or GPU still applies; the page offers those too. */
+  private offerOrigin(): void {
+    const { wanted, names } = this.origin();
     if (names.length === 0) return;
     this.state.remark = {
       text: `This recipe was written for ${names.join(' on ')}.`,
@@ -370,6 +401,7 @@ export class Calculator {
   accept(): void {
     const { remark } = this.state;
     if (!remark?.config) return;
+    this.settled = true;
     this.state.config = { ...this.state.config, ...remark.config };
     delete this.state.remark;
     this.compute();

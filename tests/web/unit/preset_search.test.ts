@@ -27,6 +27,27 @@ describe('a search', () => {
   });
 });
 
+test('a GPU is found by the memory it is sold with', () => {
+  const gpus = [
+    { id: 'rtx-4090', name: 'GeForce RTX 4090', vendor: 'NVIDIA', memory_bytes: 24 * 2 ** 30 },
+    { id: 'h100-sxm', name: 'H100 SXM5 80GB', vendor: 'NVIDIA', memory_bytes: 80 * 2 ** 30 },
+  ];
+  for (const query of ['24', '24GB', '24 gib', 'nvidia 24 GB']) {
+    expect(search('gpu', gpus, query).map(({ id }) => id)).toEqual(['rtx-4090']);
+  }
+});
+
+test('recipes: by the GPUs they take, names that begin with the query first, and none at all', () => {
+  const recipes = [
+    { id: 'big', name: 'GPT-3 on FSDP', recipe: { data_parallel_size: 8, tensor_parallel: 8, pipeline_parallel: 16 } },
+    { id: 'alpaca', name: 'Alpaca, FSDP1', recipe: { data_parallel_size: 4 } },
+    { id: 'fsdp', name: 'FSDP on 8 GPUs', recipe: { data_parallel_size: 8 } },
+    { id: 'lora', name: 'LoRA', recipe: {} },
+  ];
+  expect(search('recipe', recipes, '').map(({ id }) => id)).toEqual(['', 'lora', 'alpaca', 'fsdp', 'big']);
+  expect(search('recipe', recipes, 'fsdp').map(({ id }) => id)).toEqual(['fsdp', 'alpaca', 'big']);
+});
+
 test('a family is named by what most of its names begin with', () => {
   expect(familyTitle('model', models, 'llama2')).toBe('Llama 2');
   expect(familyTitle('model', models, 'bloom')).toBe('BLOOM');

@@ -162,6 +162,7 @@ describe('a preset', () => {
 
   test('of a recipe written for another model offers that model', () => {
     const { calculator } = started();
+    calculator.choose('model', 'a');
     calculator.set('/recipe/sequence_length', 1024);
     calculator.choose('recipe', 'r');
     expect(calculator.state.config.model).toEqual({ preset: 'a' });
@@ -171,6 +172,22 @@ describe('a preset', () => {
     expect(calculator.state.config.model).toEqual({ preset: 'b' });
     expect(calculator.state.remark).toBeUndefined();
   });
+});
+
+test('a recipe brings its model while nobody has said which, and the other one can be kept', () => {
+  const { calculator } = started();
+  calculator.choose('recipe', 'r');
+  expect(calculator.state.config).toEqual({
+    model: { preset: 'b' },
+    gpu: { preset: 'g' },
+    recipe: { preset: 'r', sequence_length: 2048 },
+  });
+  expect(calculator.state.remark?.text).toBe('Shown for what this recipe was written for: B.');
+  expect(calculator.state.remark?.action).toBe('Keep A');
+  calculator.accept();
+  expect(calculator.state.config.model).toEqual({ preset: 'a' });
+  calculator.choose('recipe', '');
+  expect(calculator.state.config).toEqual({ model: { preset: 'a' }, gpu: { preset: 'g' } });
 });
 
 test('fields show the values of a recipe that cannot be computed, not those of the last answer', () => {

@@ -8,10 +8,16 @@ import type { View } from './view.js';
 
 const share = (part: number, whole: number) => `${((100 * part) / whole).toFixed(4)}%`;
 
-export function segmentsOf(segments: Segment[], scale: number, units: Units, labels: boolean) {
+/** Does a line at `at` run through the first half of the segment, where its label would stand? */
+function crossed(segments: readonly Segment[], index: number, at: number): boolean {
+  const before = segments.slice(0, index).reduce((sum, one) => sum + one.bytes, 0);
+  return at > before && at < before + segments[index]!.bytes / 2;
+}
+
+export function segmentsOf(segments: Segment[], scale: number, units: Units, labels: boolean, line = 0) {
   return segments.map(
-    segment => html`<div
-      class="segment"
+    (segment, index) => html`<div
+      class="segment ${labels && crossed(segments, index, line) ? 'crossed' : ''}"
       data-part=${segment.name}
       title="${segment.label}: ${bytes(segment.bytes, units)} (${exactBytes(segment.bytes)})"
       .style=${`inline-size:${share(segment.bytes, scale)}`}
@@ -38,7 +44,7 @@ export function bar(view: View, result: Summary) {
   return html`<div class="barbox">
     <div class="track" role="img" aria-label=${sentence(result, units)} @pointerover=${hover(view)} @pointerleave=${() => view.point('')}>
       ${capacity > 0 ? html`<div class="room" .style=${`inline-size:${share(capacity, scale)}`}></div>` : nothing}
-      <div class="segments">${segmentsOf(deviceSegments(result), scale, units, true)}</div>
+      <div class="segments">${segmentsOf(deviceSegments(result), scale, units, true, capacity)}</div>
       ${over ? html`<div class="excess ${fitsWithoutCache(result) ? 'cacheonly' : ''}" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
       ${capacity > 0 ? html`<div class="capacity" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
     </div>
@@ -112,6 +118,9 @@ export const barStyles = css`
     background: var(--fill);
     border-inline-end: 2px solid var(--surface);
     background-clip: padding-box;
+  }
+  .segment.crossed {
+    justify-content: end;
   }
   .segment[data-part='cached'],
   .segment[data-part='outside'] {

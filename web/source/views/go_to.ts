@@ -15,11 +15,15 @@ export function goTo(view: View & LitElement, target: string): void {
     return;
   }
   if (target.startsWith('#')) {
+    // Panels that try other configurations stand in an element of their own.
+    const explore = view.renderRoot.querySelector<LitElement>('trainmem-explore');
     view.toggle(target.slice(1), true);
-    view.updateComplete.then(() => {
-      const heading = view.renderRoot.querySelector<HTMLElement>(`${target} .unfold`);
+    explore?.requestUpdate();
+    Promise.all([view.updateComplete, explore?.updateComplete]).then(() => {
+      const roots = [view.renderRoot, explore?.renderRoot];
+      const heading = roots.map(root => root?.querySelector<HTMLElement>(`${target} .unfold`)).find(found => found);
       heading?.focus({ preventScroll: true });
-      heading?.scrollIntoView({ behavior: smooth, block: 'center' });
+      heading?.scrollIntoView({ behavior: smooth, block: target === '#ladder' ? 'center' : 'start' });
     });
     return;
   }

@@ -2,7 +2,7 @@
 
 import { css, html, nothing, type TemplateResult } from 'lit';
 import type { GoodAnswer, Summary, Verdict } from '../border.js';
-import { fitsWithoutCache, phaseLabels } from '../components.js';
+import { fitsWithoutCache, phaseWords } from '../components.js';
 import { exactBytes, gigabytes, grouped, plural, type Units, words } from '../format.js';
 import { bar, legend, thinBar } from './bar.js';
 import { icons } from './icons.js';
@@ -61,24 +61,25 @@ export function headlineText(view: View, good: GoodAnswer): string {
   return `${view.calculator.state.subject} ${needs} ${gigabytes(bytes, units)}${capacity}. ${verdictWords(verdict, units)}.`;
 }
 
-/** "backward, layer 31, mlp" */
+/** "the backward pass, layer 31, mlp" */
 function place({ peak_phase, peak_where }: Summary): string {
-  const phase = phaseLabels[peak_phase].toLowerCase();
   const [head = '', ...rest] = peak_where.split(' / ').map(part => words(part));
-  const known = [phase, words(peak_phase)].some(name => head.toLowerCase().endsWith(name));
-  return (known ? [head.toLowerCase(), ...rest] : [phase, head, ...rest])
-    .filter((part, index, all) => part !== '' && part !== all[index - 1])
-    .join(', ');
+  const phase = phaseWords[peak_phase];
+  const others = [head.toLowerCase(), ...rest].filter(part => part !== '' && !`${phase} `.includes(` ${part} `));
+  return [phase, ...others].filter((part, index, all) => part !== all[index - 1]).join(', ');
 }
 
 /** "Does not fit" says what would. Its place is kept while the engine still looks for it. */
 function remedyLine(view: View, { fit }: Verdict) {
   if ((fit !== 'does_not_fit' && fit !== 'tight') || view.view !== 'full' || view.readonly) return nothing;
+  if (view.calculator.stale) return nothing;
   const { remedy } = view.companion;
   const { units } = view.calculator.state;
-  if (!remedy)
-    return html`<p class="remedy muted">
-      ${remedy === null ? 'Neither one change nor two together make it fit: more GPUs may, see the plan below.' : 'Looking for what would make it fit \u2026'}
+  if (remedy === undefined) return html`<p class="remedy muted">Looking for what would make it fit \u2026</p>`;
+  if (remedy === null)
+    return html`<p class="remedy">
+      <span>No few changes make it fit on this many GPUs.</span>
+      <button type="button" class="button" @click=${() => view.goTo('#plan')}>Plan for more GPUs</button>
     </p>`;
   const words = remedy.changes.map(({ title }) => title).join(' + ');
   const gpus = remedy.after.num_gpus > 1 ? ` on each of ${plural(remedy.after.num_gpus, 'GPU')}` : '';
@@ -87,6 +88,7 @@ function remedyLine(view: View, { fit }: Verdict) {
     <button type="button" class="button" aria-label="Apply: ${words}" @click=${() => view.companion.apply(remedy.config)}>
       Apply
     </button>
+    <button type="button" class="quiet" @click=${() => view.goTo('#advice')}>Other ways</button>
   </p>`;
 }
 
@@ -109,7 +111,7 @@ export function headline(view: View, result: Summary, withLegend: boolean, tools
         ${verdictBadge(verdict, units)}
       </div>
       <p class="under muted">
-        ${gpus}, at the highest moment of a step: ${place(result)}.
+        ${gpus}, at the peak of a step: ${place(result)}.
         ${rangeWords(result, units)}
         ${result.global_batch_size > 0 ? html`Global batch ${plural(result.global_batch_size, 'sequence')}.` : nothing}
       </p>

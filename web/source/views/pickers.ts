@@ -93,7 +93,7 @@ function list(view: View, picker: PickerState) {
   const { section, matches, active, whole } = picker;
   const { presets } = view.calculator.state.engine!;
   const { units } = view.calculator.state;
-  const chosen = view.calculator.preset(section)?.id;
+  const chosen = view.calculator.preset(section)?.id ?? '';
   const current = matches[active];
   const from = whole ? 0 : Math.max(0, Math.min(active - inSight / 2, matches.length - inSight));
   const shown = whole ? matches : matches.slice(from, from + inSight);
@@ -184,7 +184,7 @@ function picker(view: View, section: SectionName) {
   const name = engine ? (calculator.preset(section)?.name ?? custom) : '\u2026';
   const show = () => {
     const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], '');
-    const chosen = matches.findIndex(preset => preset.id === calculator.preset(section)?.id);
+    const chosen = matches.findIndex(preset => preset.id === (calculator.preset(section)?.id ?? ''));
     const first = { section, query: '', matches, active: Math.max(0, chosen), whole: matches.length <= inSight };
     view.setPicker(open ? undefined : first);
   };

@@ -149,7 +149,7 @@ function panel(view: View, result: Result, units: Units) {
     <div class="phases" aria-hidden="true">
       ${bands.map(
         (band, index) => html`<span .style=${`inline-size:${width(index)}%`} title=${phaseLabels[band.phase]}
-          >${phaseShort[band.phase]}</span
+          ><b>${phaseShort[band.phase]}</b></span
         >`,
       )}
     </div>
@@ -225,9 +225,22 @@ export const timelineStyles = css`
     flex: none;
     padding-inline: 6px 2px;
     overflow: hidden;
-    text-overflow: ellipsis;
     white-space: nowrap;
     border-inline-start: 1px solid var(--hairline);
+  }
+  /* A name that finds no room wraps out of sight. */
+  .phases span {
+    display: flex;
+    flex-wrap: wrap;
+    line-height: 24px;
+  }
+  .phases span::before {
+    content: '';
+    inline-size: 0;
+    block-size: 24px;
+  }
+  .phases b {
+    font-weight: inherit;
   }
   .chart {
     position: relative;
