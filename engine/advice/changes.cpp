@@ -173,7 +173,7 @@ constexpr Change changes[] = {
      Cost::none, "Faster: the scores are not written to memory and read back.", "Dao et al. 2022, arXiv:2205.14135",
      of(AttentionKernel::flash), attention_kernel},
     {"plain_loss", "Logits as newer versions keep them", "One fp32 copy of the logits goes.", Cost::none,
-     "None: transformers from 4.46 on.", "", of(Loss::full), loss_kind},
+     "Costs nothing: transformers does so from 4.46 on.", "", of(Loss::full), loss_kind},
     {"fused_loss", "Fused cross-entropy", "Softmax and its gradient take no tensors of their own.", Cost::none,
      "Faster: one kernel in place of several.", "", of(Loss::fused), loss_kind},
     {"chunked_loss", "Loss in chunks", "Logits exist for a part of the tokens at a time.", Cost::none,
@@ -197,13 +197,13 @@ constexpr Change changes[] = {
      "Faster: one kernel in place of several.", liger, 0,
      [](Config& c, std::int64_t) { return set(c.recipe.fused_rope, true); }},
     {"bucket_view", "Gradients as views of DDP's buckets", "Gradients and buckets are one memory.", Cost::none,
-     "None: a copy less.", "PyTorch DistributedDataParallel, gradient_as_bucket_view", 0,
+     "Costs nothing: a copy less.", "PyTorch DistributedDataParallel, gradient_as_bucket_view", 0,
      [](Config& c, std::int64_t) {
        return c.recipe.data_parallel == DataParallel::ddp && c.recipe.data_parallel_size > 1 &&
               set(c.recipe.gradient_as_bucket_view, true);
      }},
     {"expandable_segments", "Expandable segments", "The allocator's pools grow in place, so less of them lies unused.",
-     Cost::none, "None for most runs: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+     Cost::none, "Costs nothing in most runs: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
      "PyTorch notes on CUDA semantics, memory management", 0,
      [](Config& c, std::int64_t) { return set(c.recipe.expandable_segments, true); }},
     {"distributed_optimizer", "Distributed optimizer", "Main weights and states are divided over data-parallel GPUs.",

@@ -22,8 +22,8 @@ function question({ units }: Explorer, { question: asked, yes, bytes, of, senten
       ? sentence.replace(/^(Yes|No): /, '')
       : `${gigabytes(bytes, units)} of ${gigabytes(of, units)} (${percent(bytes, of)}) at the peak.`;
   return html`<li>
-    <p><strong>${asked}</strong> <span class="yesno ${yes ? 'yes' : ''}">${yes ? 'Yes' : 'No'}</span></p>
-    <p class="muted">${rest[0]?.toUpperCase()}${rest.slice(1)}</p>
+    <p><strong>${asked}</strong></p>
+    <p class="muted"><span class="yesno ${yes ? 'yes' : ''}">${yes ? 'Yes' : 'No'}</span> ${rest[0]?.toUpperCase()}${rest.slice(1)}</p>
   </li>`;
 }
 
@@ -34,8 +34,10 @@ function suggestion(explorer: Explorer, one: Suggestion) {
   return html`<li class="suggestion">
     <div class="what">
       <p><strong>${one.title}</strong></p>
-      <p>${one.meaning} <span class="muted">${one.cost_words}${one.source ? html` <cite>${one.source}</cite>` : nothing}</span></p>
-      <p class="sets muted">${one.sets.map(set => settingWords(fields, set)).join(', ')}</p>
+      <p>${one.meaning} <span class="muted">${one.cost_words}</span></p>
+      <p class="sets muted">
+        ${one.sets.map(set => settingWords(fields, set)).join(', ')}${one.source ? html`. <cite>${one.source}</cite>` : nothing}
+      </p>
     </div>
     <p class="saves">
       <strong class="figure">−${gigabytes(one.saved, units)}</strong>

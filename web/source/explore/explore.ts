@@ -20,7 +20,7 @@ import { Asker } from './asker.js';
 import { fitsPanel, fitsStyles } from './fits_panel.js';
 import { fitStyles } from './go_and_say.js';
 import type { Explorer } from './panel.js';
-import { type PlanState, planPanel, planStyles, readGpus } from './plan_panel.js';
+import { gpusToTry, type PlanState, planPanel, planStyles, readGpus } from './plan_panel.js';
 import { type Axis, axes, sweepPanel, valuesOf } from './sweep_panel.js';
 import { sweepStyles } from './sweep_styles.js';
 import { Sweeper } from './sweeper.js';
@@ -83,7 +83,8 @@ class TrainmemExplore extends LitElement implements Explorer {
   private readonly sweep = new Sweeper('sweep', () => this.requestUpdate());
   private readonly gpus = new Sweeper('gpus', () => this.requestUpdate());
   private allGpus = false;
-  private plan: PlanState = { text: '8', message: '', busy: false, plan: undefined };
+  private plan: PlanState = { text: '', message: '', busy: false, plan: undefined };
+  private gpusAsked = false;
   private readonly seen = new Set<string>();
   private nearness: IntersectionObserver | undefined;
 
@@ -184,6 +185,7 @@ class TrainmemExplore extends LitElement implements Explorer {
 
   private findLayouts = async (text: string): Promise<void> => {
     const read = readGpus(text);
+    this.gpusAsked = true;
     this.plan = { ...this.plan, text, message: read.ok ? '' : read.message, busy: read.ok };
     this.requestUpdate();
     if (!read.ok) return;
@@ -196,7 +198,8 @@ class TrainmemExplore extends LitElement implements Explorer {
 
   protected override willUpdate(properties: PropertyValues<this>): void {
     if (!properties.has('good') || this.good.link === this.asked) return;
-    this.plan = { ...this.plan, plan: undefined };
+    const text = this.gpusAsked ? this.plan.text : String(gpusToTry(this.good.result));
+    this.plan = { ...this.plan, text, plan: undefined };
     this.asked = this.good.link;
     if (this.asked !== this.doneLink) this.done = '';
     this.view.companion.remedy = undefined;

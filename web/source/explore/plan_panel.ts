@@ -1,6 +1,7 @@
 // Layouts of a number of GPUs that fit, best first. Asked for by a button.
 
 import { css, html, nothing } from 'lit';
+import type { Summary } from '../border.js';
 import { gigabytes, percent, plural, words } from '../format.js';
 import { formatNumber, parseNumber } from '../number_grammar.js';
 import { fold } from '../views/fold.js';
@@ -16,6 +17,12 @@ export interface PlanState {
 }
 
 const mostGpus = 65536;
+
+/** A number to begin with: no fewer than there are, and enough to hold what the device would have to. */
+export function gpusToTry({ num_gpus, device, verdict }: Summary): number {
+  const needed = verdict.capacity > 0 ? (num_gpus * device.expected) / verdict.capacity : 1;
+  return Math.min(mostGpus, Math.max(8, num_gpus, 2 ** Math.ceil(Math.log2(needed))));
+}
 
 /** The number of GPUs that the text means, or why it means none. */
 export function readGpus(text: string) {

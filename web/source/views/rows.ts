@@ -11,6 +11,9 @@ import type { View } from './view.js';
 
 const first = 8;
 
+/** The component's heading says its name already. */
+const shortName = ({ name, component }: Row) => name.replace(`${component}.`, '');
+
 /** Long dotted names may break after a dot or an underscore. */
 const breakable = (name: string) =>
   name.split(/(?<=[._])/).map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
@@ -38,7 +41,7 @@ function tableRow(view: View, row: Row, id: string, total: number, units: Units)
   return html`<tr class="row ${open ? 'opened' : ''}">
       <th scope="row">
         <button type="button" class="opener" aria-expanded=${open} @click=${() => view.toggle(id)}>
-          ${icons.chevron()}<span>${breakable(row.name)}<span class="shapeline mono muted">${row.shape}${row.copies > 1 ? ` × ${grouped(row.copies)}` : ''}</span></span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
+          ${icons.chevron()}<span title=${row.name}>${breakable(shortName(row))}<span class="shapeline mono muted">${row.shape}${row.copies > 1 ? ` × ${grouped(row.copies)}` : ''}</span></span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
         </button>
       </th>
       <td class="shape mono">${row.shape}${row.copies > 1 ? html` <span class="muted">× ${grouped(row.copies)}</span>` : nothing}</td>
