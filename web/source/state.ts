@@ -7,6 +7,7 @@ import type { Config, Engine, GoodAnswer, Issue, Preset, Scalar, Section, Sectio
 import { changed, leaves, lookUp, parts } from './config_paths.js';
 import defaults from './default_config.json';
 import { grouped, type Units } from './format.js';
+import { bringOrigin, offerOrigin } from './recipe_origin.js';
 
 export interface Draft {
   text: string;
@@ -157,19 +158,29 @@ export class Calculator {
       return;
     }
     const tokens = Number(this.value(sequencePath));
-    const before = state.config;
-    const { [section]: _, ...others } = before;
-    state.config = id === '' ? others : { ...before, [section]: { preset: id } };
+    const { [section]: _, ...others } = state.config;
+    state.config = id === '' ? others : { ...others, [section]: { preset: id } };
     if (section !== 'recipe') this.settled = true;
     for (const path of [...state.drafts.keys()]) if (path.startsWith(`/${section}/`)) state.drafts.delete(path);
     delete state.remark;
-    const brought = section === 'recipe' && !this.settled ? this.bringOrigin(before) : undefined;
-    this.compute();
-    if (section === 'model') this.shortenSequence(tokens);
-    if (section === 'recipe') this.shortenSequence(Number(this.value(sequencePath)));
-    if (section === 'recipe') this.offerOrigin();
-    if (brought) state.remark = brought;
+    if (section === 'recipe') {
+      this.chooseOrigin();
+    } else {
+      this.compute();
+      if (section === 'model') this.shortenSequence(tokens);
+    }
     this.changed('choice');
+  }
+
+  /** A recipe brings its own model and GPU as long as nobody has said which; else they are offered. */
+  private chooseOrigin(): void {
+    const { state } = this;
+    const brought = this.settled ? undefined : bringOrigin(state.engine!.presets, state.config);
+    if (brought) state.config = brought.config;
+    this.compute();
+    this.shortenSequence(Number(this.value(sequencePath)));
+    const remark = brought?.remark ?? offerOrigin(state.engine!.presets, state.config);
+    if (remark) state.remark = remark;
   }
 
   set(path: string, value: Scalar): void {
@@ -352,48 +363,6 @@ export class Calculator {
     if (length >= wanted) return;
     state.remark = {
       text: `This model cannot take ${grouped(wanted)} tokens; the sequence length is now ${grouped(length)}.`,
-    };
-  }
-
-  /** The model and GPU that the recipe was written for, where they are others than those in the fields. */
-  private origin(): { wanted: Config; names: string[] } {
-    const recipe = this.preset('recipe');
-    const wanted: Config = {};
-    const names: string[] = [];
-    for (const section of ['model', 'gpu'] as const) {
-      const id = recipe?.[section];
-      if (typeof id !== 'string' || id === this.state.config[section]?.preset) continue;
-      const preset = this.state.engine?.presets[presetLists[section]].find(one => one.id === id);
-      if (!preset) continue;
-      wanted[section] = { preset: id };
-      names.push(preset.name);
-    }
-    return { wanted, names };
-  }
-
-  /** Nobody has said which model and GPU: the recipe's own come with it, and the page says so. */
-  private bringOrigin(before: Config): Remark | undefined {
-    const { wanted, names } = this.origin();
-    if (names.length === 0) return undefined;
-    const kept = (['model', 'gpu'] as const).filter(section => wanted[section]);
-    const left = kept.map(section => this.preset(section)?.name ?? 'the one before');
-    const back = Object.fromEntries(kept.map(section => [section, before[section] ?? {}]));
-    this.state.config = { ...this.state.config, ...wanted };
-    return {
-      text: `Shown for what this recipe was written for: ${names.join(' on ')}.`,
-      action: `Keep ${left.join(' on ')}`,
-      config: back,
-    };
-  }
-
-  /** A recipe that was written for another model or GPU still applies; the page offers those too. */
-  private offerOrigin(): void {
-    const { wanted, names } = this.origin();
-    if (names.length === 0) return;
-    this.state.remark = {
-      text: `This recipe was written for ${names.join(' on ')}.`,
-      action: names.length > 1 ? 'Use both' : 'Use it',
-      config: wanted,
     };
   }
 

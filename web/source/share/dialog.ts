@@ -20,8 +20,9 @@ export function dialog(title: string, close: () => void, body: TemplateResult) {
 export const dialogStyles = css`
   dialog {
     inline-size: min(880px, calc(100vw - 24px));
-    max-block-size: calc(100dvh - 24px);
-    margin: auto;
+    max-block-size: calc(100dvh - 12px - min(7dvh, 64px));
+    /* It grows downwards while one types. */
+    margin: min(7dvh, 64px) auto auto;
     padding: 0;
     border: 1px solid var(--hairline);
     border-radius: calc(var(--radius) + 4px);

@@ -3,7 +3,8 @@
 import { html, nothing } from 'lit';
 import type { Config, Field, Imported } from '../border.js';
 import { fieldLabel, isNumeric, optionLabel } from '../fields.js';
-import { grouped, words } from '../format.js';
+import { gigabytes, grouped, plural, words } from '../format.js';
+import { verdictWords } from '../views/headline.js';
 import type { View } from '../views/view.js';
 import { dialog } from './dialog.js';
 
@@ -63,6 +64,17 @@ export class ImportDialog {
     this.close();
   };
 
+  /** What the page would say of it. */
+  private outcome(imported: Imported) {
+    const { engine, units } = this.view.calculator.state;
+    const answer = engine!.estimate(merged(this.view, imported));
+    if (!answer.ok)
+      return html`<p class="bad">With it no answer can be given: ${answer.issues[0]?.message} <span class="muted">${answer.issues[0]?.hint}</span></p>`;
+    const { device, verdict, num_gpus } = answer.result;
+    const gpus = num_gpus > 1 ? ` on each of ${plural(num_gpus, 'GPU')}` : '';
+    return html`<p>With it: <strong>${gigabytes(device.expected, units)}</strong>${gpus}. ${verdictWords(verdict, units)}.</p>`;
+  }
+
   private field(path: string): Field | undefined {
     return this.view.calculator.state.engine?.presets.fields.find(field => field.path === path);
   }
@@ -76,7 +88,7 @@ export class ImportDialog {
   private valueWords(path: string, set: string): string {
     const field = this.field(path);
     if (field?.type === 'boolean') return set === '1' || set === 'true' ? 'on' : 'off';
-    if (field?.type === 'enum') return optionLabel(field, set);
+    if (field?.options) return optionLabel(field, set);
     return field && isNumeric(field) && /^\d+$/.test(set) ? grouped(Number(set)) : set;
   }
 
@@ -140,6 +152,8 @@ export class ImportDialog {
         <textarea
           id="import-text"
           aria-label="Text to read"
+          placeholder='{"model_type": "llama", "hidden_size": 4096, …}'
+          autofocus
           spellcheck="false"
           autocomplete="off"
           .value=${this.text}
@@ -150,6 +164,7 @@ export class ImportDialog {
           <span class="muted">or drop one anywhere on the calculator</span>
         </div>
         ${this.imported ? this.report(this.imported) : nothing}
+        ${this.imported?.ok ? this.outcome(this.imported) : nothing}
         <div class="line">
           <button type="button" class="button primary" ?disabled=${!this.imported?.ok} @click=${this.apply}>Use it</button>
           <button type="button" class="button" @click=${this.close}>Cancel</button>
