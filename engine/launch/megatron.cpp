@@ -118,6 +118,32 @@ Config start() {
   return config;
 }
 
+struct TokenizerSize {
+  const char* key;
+  const char* type;  ///< null: any value
+  const char* vocabulary;
+};
+
+/// Tokenizers whose vocabulary is published with them. A file of merges is read by GPT-2's alone. Source: openai/gpt-2,
+/// encoder.json and vocab.bpe; meta-llama/llama, tokenizer.model.
+constexpr TokenizerSize tokenizers[] = {{"--tokenizer-type", "GPT2BPETokenizer", "50257"},
+                                        {"--tokenizer-type", "Llama2Tokenizer", "32000"},
+                                        {"--merge-file", nullptr, "50257"}};
+
+/// Megatron asks the tokenizer, which is another file.
+void finish_vocabulary(SettingsReading& reading) {
+  if (reading.find("--vocab-size") != nullptr) return;
+  for (const TokenizerSize& known : tokenizers) {
+    const std::string* value = reading.find(known.key);
+    if (value == nullptr || (known.type != nullptr && *value != known.type)) continue;
+    reading.apply(known.key, "/model/vocab_size", known.vocabulary);
+    return;
+  }
+  reading.out().issues.push_back({"missing", "/model/vocab_size",
+                                  "The arguments do not say the size of the vocabulary.",
+                                  "Megatron takes it from the tokenizer. Add it here: --vocab-size 50257."});
+}
+
 void finish_model(SettingsReading& reading) {
   Model& model = reading.out().config.model;
   if (reading.find("--disable-bias-linear") != nullptr && reading.find("--add-qkv-bias") == nullptr)
@@ -141,11 +167,7 @@ void finish_model(SettingsReading& reading) {
     if (model.experts.moe_intermediate_size == 0) model.experts.moe_intermediate_size = model.intermediate_size;
     if (model.experts.shared_expert_intermediate_size > 0) model.experts.n_shared_experts = 1;
   }
-  if (reading.find("--vocab-size") == nullptr) {
-    reading.out().issues.push_back({"missing", "/model/vocab_size",
-                                    "The arguments do not say the size of the vocabulary.",
-                                    "Add --vocab-size; Megatron takes it from the tokenizer."});
-  }
+  finish_vocabulary(reading);
 }
 
 void finish_recomputation(SettingsReading& reading) {

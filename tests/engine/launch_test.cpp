@@ -108,6 +108,15 @@ TEST_CASE("Megatron arguments: a Llama's layers, interleaved stages and recomput
   CHECK(value(import, "/recipe/sequence_parallel") == "1");
 }
 
+TEST_CASE("Megatron arguments: a tokenizer says the size of its vocabulary") {
+  const auto vocabulary = [](const std::string& words) {
+    return value(import_text("pretrain_gpt.py --num-layers 2 --hidden-size 256 " + words), "/model/vocab_size");
+  };
+  CHECK(vocabulary("--tokenizer-type GPT2BPETokenizer") == "50257");
+  CHECK(vocabulary("--vocab-file v.json --merge-file m.txt") == "50257");
+  CHECK(vocabulary("--tokenizer-type Llama2Tokenizer --vocab-size 7") == "7");
+}
+
 TEST_CASE("Megatron arguments: what is missing or has no value is said") {
   const Import import = import_text(
       "pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4 "
