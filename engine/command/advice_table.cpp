@@ -30,8 +30,7 @@ const char* fit_words(Fit fit) {
 }
 
 std::string remedy_line(const Remedy& remedy) {
-  if (remedy.changes.empty())
-    return "No few changes make it fit; trainmem plan tries more GPUs.\n";
+  if (remedy.changes.empty()) return "No few changes make it fit; trainmem plan tries more GPUs.\n";
   std::string line = "What would make it fit: ";
   for (std::size_t i = 0; i < remedy.changes.size(); ++i) {
     line += (i > 0 ? " + " : "") + std::string(remedy.changes[i]->title);
