@@ -96,7 +96,7 @@ class Training {
 
   void operator()() {
     const Recipe& recipe = config_.recipe;
-    run_.marks_layers = options_.fold;
+    run_.folding.marks_layers = options_.fold;
     run_.begin_phase(0, Phase::initialise, "init");
     wrapper_ = make_wrapper();
     if (uses_zero(recipe)) zero_ = make_zero(recipe);
@@ -130,21 +130,23 @@ class Training {
  private:
   /// The recipe's settings that operations and modules look up where they run.
   void put_in_force(const Recipe& recipe) {
-    run_.frozen = recipe.lora.rank > 0;
+    run_.new_parameters.frozen = recipe.lora.rank > 0;
+    ModelSettings& settings = run_.settings;
     // torchtune's checkpoints (training/activations.py) and litgpt's (FSDPStrategy) are not re-entrant and need none.
     const bool others = recipe.framework == Framework::torchtune || recipe.framework == Framework::litgpt;
-    run_.inputs_want_gradient = run_.frozen && recipe.recomputation != Recomputation::none && !others;
-    run_.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout,
-                        adapter_dtype(recipe, formats_.weights), recipe.quantization};
-    run_.legacy_models = recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
-    run_.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope};
-    run_.compiles_blocks = recipe.compile_blocks;
+    settings.inputs_want_gradient = recipe.lora.rank > 0 && recipe.recomputation != Recomputation::none && !others;
+    settings.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout,
+                            adapter_dtype(recipe, formats_.weights), recipe.quantization};
+    settings.legacy_models =
+        recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
+    settings.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope};
+    settings.compiles_blocks = recipe.compile_blocks;
     if (divides_by_dtensors(recipe))
-      run_.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel,
-                              recipe.loss == Loss::vocabulary_parallel};
-    run_.offload_checkpoints = recipe.offload_checkpoints;
-    run_.context_parallel = {recipe.context_parallel, recipe.context_parallel_method};
-    run_.expert_parallel = {recipe.expert_parallel, recipe.expert_imbalance};
+      settings.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel,
+                                  recipe.loss == Loss::vocabulary_parallel};
+    settings.offload_checkpoints = recipe.offload_checkpoints;
+    settings.context_parallel = {recipe.context_parallel, recipe.context_parallel_method};
+    settings.expert_parallel = {recipe.expert_parallel, recipe.expert_imbalance};
   }
 
   void make_optimizer() {

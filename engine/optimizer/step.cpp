@@ -25,8 +25,8 @@ OptimizerStep::OptimizerStep(const Recipe& recipe, const Formats& formats)
     if (optimizer_facts(part.optimizer, recipe.optimizer_implementation).states_at_construction) walk.make_states();
   }
   if (!in_backward_) return;
-  for (const Tensor& parameter : active_run().parameters)
-    parameter->gradient_hook = [this](const Tensor& leaf) {
+  for (const RegisteredParameter& parameter : active_run().parameters)
+    parameter.tensor->gradient_hook = [this](const Tensor& leaf) {
       const Place in_step(place_name, Component::optimizer_temporaries);
       for (OptimizerWalk& walk : walks_)
         if (walk.has(static_cast<std::size_t>(leaf->parameter))) walk.step_alone(leaf);
@@ -36,7 +36,7 @@ OptimizerStep::OptimizerStep(const Recipe& recipe, const Formats& formats)
 
 OptimizerStep::~OptimizerStep() {
   if (!in_backward_) return;
-  for (const Tensor& parameter : active_run().parameters) parameter->gradient_hook = nullptr;
+  for (const RegisteredParameter& parameter : active_run().parameters) parameter.tensor->gradient_hook = nullptr;
 }
 
 void OptimizerStep::step() {

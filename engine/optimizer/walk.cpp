@@ -47,12 +47,14 @@ T& at(std::array<T, optimizer_slots>& slots, int slot) {
 /// The parameter stepped after the one before `next`, the last of its layer. Layers that are repeated begin anew.
 std::size_t first_after(std::size_t next) {
   const Run& run = active_run();
-  const std::vector<std::int32_t>& layers = run.parameter_layers;
-  const std::int32_t layer = layers[next - 1];
+  const std::vector<RegisteredParameter>& parameters = run.parameters;
+  const std::int32_t layer = parameters[next - 1].layer;
   if (layer < 0 || run.times_of(layer).value() == 1) return next;
-  const auto beside = [&](std::int32_t other) { return other >= 0 && run.group_of(other) == run.group_of(layer); };
-  if (next < layers.size() && beside(layers[next])) return next;
-  return static_cast<std::size_t>(std::find_if(layers.begin(), layers.end(), beside) - layers.begin());
+  const auto beside = [&](const RegisteredParameter& other) {
+    return other.layer >= 0 && run.group_of(other.layer) == run.group_of(layer);
+  };
+  if (next < parameters.size() && beside(parameters[next])) return next;
+  return static_cast<std::size_t>(std::find_if(parameters.begin(), parameters.end(), beside) - parameters.begin());
 }
 
 void drop(std::vector<Tensor>& list) {
@@ -69,11 +71,11 @@ OptimizerWalk::OptimizerWalk(OptimizerPart part, OptimizerImplementation impleme
 bool OptimizerWalk::has(std::size_t n) const {
   if (members_ == Members::all) return true;
   const Run& run = active_run();
-  const bool hidden_matrix = run.parameter_layers[n] >= 0 && run.parameters[n].rank() == 2;
+  const bool hidden_matrix = run.parameters[n].layer >= 0 && run.parameters[n].tensor.rank() == 2;
   return hidden_matrix == (members_ == Members::hidden_matrices);
 }
 
-bool OptimizerWalk::steps(std::size_t n) const { return has(n) && active_run().parameters[n]->grad.defined(); }
+bool OptimizerWalk::steps(std::size_t n) const { return has(n) && active_run().parameters[n].tensor->grad.defined(); }
 
 SteppedTensor OptimizerWalk::stepped(const Tensor& parameter) const {
   SteppedTensor tensor;
@@ -130,9 +132,9 @@ void OptimizerWalk::walk(const Tensor& parameter, Variables& variables) const {
 }
 
 void OptimizerWalk::walk_lists(const std::vector<bool>& group, std::array<List, optimizer_slots>& lists) const {
-  const std::vector<Tensor>& parameters = active_run().parameters;
+  const std::vector<RegisteredParameter>& parameters = active_run().parameters;
   for (const StepLine& line : facts_.lines) {
-    const auto concerned = [&](std::size_t i) { return group[i] && applies(line.only, stepped(parameters[i])); };
+    const auto concerned = [&](std::size_t i) { return group[i] && applies(line.only, stepped(parameters[i].tensor)); };
     bool any = false;
     for (std::size_t i = 0; i < parameters.size() && !any; ++i) any = concerned(i);
     if (!any) continue;
@@ -155,7 +157,7 @@ void OptimizerWalk::walk_lists(const std::vector<bool>& group, std::array<List, 
 
 void OptimizerWalk::step() {
   make_states();
-  const std::vector<Tensor>& parameters = active_run().parameters;
+  const std::vector<RegisteredParameter>& parameters = active_run().parameters;
   if (facts_.order == StepOrder::one_by_one) {
     Variables variables;
     const auto let_go = [&](std::size_t next) {
@@ -163,7 +165,7 @@ void OptimizerWalk::step() {
       // began before it: what a stretch leaves behind meets the next one's first parameter here, before that begins.
       std::size_t met = first_after(next);
       while (met < parameters.size() && !steps(met)) ++met;
-      if (met < parameters.size()) walk(parameters[met], variables);
+      if (met < parameters.size()) walk(parameters[met].tensor, variables);
       for (Tensor& variable : variables) variable.reset();
     };
     for_each_parameter(
@@ -173,25 +175,25 @@ void OptimizerWalk::step() {
         let_go);
     return;
   }
-  const std::vector<std::int32_t>& groups = active_run().parameter_groups;
-  const std::int32_t last = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end());
+  std::int32_t last = 0;
+  for (const RegisteredParameter& parameter : parameters) last = std::max(last, parameter.group);
   for (std::int32_t group = 0; group <= last; ++group) {
     std::vector<bool> done(parameters.size());
-    for (std::size_t i = 0; i < groups.size() && i < done.size(); ++i) done[i] = groups[i] != group;
+    for (std::size_t i = 0; i < done.size(); ++i) done[i] = parameters[i].group != group;
     step_lists(std::move(done));
   }
 }
 
 void OptimizerWalk::step_lists(std::vector<bool> done) {
-  const std::vector<Tensor>& parameters = active_run().parameters;
+  const std::vector<RegisteredParameter>& parameters = active_run().parameters;
   std::array<List, optimizer_slots> lists;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (done[i] || !steps(i)) continue;
-    const SteppedTensor first = stepped(parameters[i]);
+    const SteppedTensor first = stepped(parameters[i].tensor);
     std::vector<bool> group(parameters.size());
     for (std::size_t j = i; j < parameters.size(); ++j) {
       if (done[j] || !steps(j)) continue;
-      const SteppedTensor other = stepped(parameters[j]);
+      const SteppedTensor other = stepped(parameters[j].tensor);
       const bool format = other.parameter == first.parameter && other.gradient == first.gradient;
       const bool dimension = facts_.order == StepOrder::lists || (other.rank >= 2) == (first.rank >= 2);
       if (format && dimension) group[j] = done[j] = true;
@@ -244,7 +246,7 @@ Tensor clipping_coefficient(const Tensor& total) {
 }  // namespace
 
 void clip_gradient_norm(int meshes) {
-  const std::vector<Tensor>& parameters = active_run().parameters;
+  const std::vector<RegisteredParameter>& parameters = active_run().parameters;
   std::vector<Tensor> norms(parameters.size());
   Size count = 0;
   DType dtype = DType::float32;
@@ -252,7 +254,7 @@ void clip_gradient_norm(int meshes) {
     if (!parameter->grad.defined()) return;
     dtype = parameter->grad.dtype();
     norms[i] = allocate({}, dtype, {&norm_rule});
-    count = count + active_run().times_of(active_run().parameter_layers[i]);
+    count = count + active_run().times_of(parameters[i].layer);
   });
   if (count == 0) return;
   Tensor total;

@@ -19,10 +19,10 @@ void for_each_parameter(Act act, End end) {
   LayerStretches stretches;
   std::size_t i = 0;
   while (i < run.parameters.size()) {
-    const std::int32_t layer = run.parameter_layers[i];
+    const std::int32_t layer = run.parameters[i].layer;
     stretches.enter(layer);
     const Layer scope(layer);
-    for (; i < run.parameters.size() && run.parameter_layers[i] == layer; ++i) act(i, run.parameters[i]);
+    for (; i < run.parameters.size() && run.parameters[i].layer == layer; ++i) act(i, run.parameters[i].tensor);
     end(i);
   }
 }

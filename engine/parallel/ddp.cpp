@@ -13,11 +13,10 @@ Ddp::Ddp(bool gradient_as_bucket_view) {
   Run& run = active_run();
   Size elements = 0;
   DType dtype = DType::float32;
-  for (std::size_t i = 0; i < run.parameters.size(); ++i) {
-    const Tensor& parameter = run.parameters[i];
-    if (!parameter.requires_grad()) continue;
-    elements = elements + parameter.elements() * run.times_of(run.parameter_layers[i]);
-    dtype = parameter.dtype();
+  for (const RegisteredParameter& parameter : run.parameters) {
+    if (!parameter.tensor.requires_grad()) continue;
+    elements = elements + parameter.tensor.elements() * run.times_of(parameter.layer);
+    dtype = parameter.tensor.dtype();
   }
   {
     const Place place("data parallelism", gradient_as_bucket_view ? Component::gradients : Component::communication);
@@ -25,15 +24,15 @@ Ddp::Ddp(bool gradient_as_bucket_view) {
     note_kept(buckets_, bucket_rule);
   }
   if (!gradient_as_bucket_view) return;
-  for (const Tensor& parameter : run.parameters)
-    parameter->gradient_hook = [this](const Tensor& leaf) {
+  for (const RegisteredParameter& parameter : run.parameters)
+    parameter.tensor->gradient_hook = [this](const Tensor& leaf) {
       if (!reduces_) return;
       leaf->grad = alias(buckets_, leaf.shape(), leaf->strides);
     };
 }
 
 Ddp::~Ddp() {
-  for (const Tensor& parameter : active_run().parameters) parameter->gradient_hook = nullptr;
+  for (const RegisteredParameter& parameter : active_run().parameters) parameter.tensor->gradient_hook = nullptr;
 }
 
 }  // namespace trainmem

@@ -40,12 +40,12 @@ Fsdp::Fsdp(const Sharding& sharding, ShardedFormats formats, Reshard policy)
       expert_parallel_(sharding.expert_parallel),
       formats_(formats),
       reshard_(policy) {
-  active_run().parameter_maker = [this](const Shape& shape, DType dtype, const char* name) {
+  active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
 }
 
-Fsdp::~Fsdp() { active_run().parameter_maker = nullptr; }
+Fsdp::~Fsdp() { active_run().new_parameters.maker = nullptr; }
 
 int Fsdp::open_group(ModulePart part) {
   Group group;
@@ -78,10 +78,10 @@ Fsdp::Group& Fsdp::group_of_parameter(bool expert) {
 
 Tensor Fsdp::make(const Shape& shape, DType dtype, const char* name) {
   Run& run = active_run();
-  Group& group = group_of_parameter(run.makes_experts);
+  Group& group = group_of_parameter(run.new_parameters.experts);
   Parameter parameter;
   // torchtitan distributed/fsdp.py, apply_fsdp_to_decoder: more shards than experts divide their width.
-  if (run.makes_experts && group.shards > shape[0]) parameter.dimension = 1;
+  if (run.new_parameters.experts && group.shards > shape[0]) parameter.dimension = 1;
   Shape shard = shape;
   shard[parameter.dimension] = ceil_divide(shape[parameter.dimension], group.shards);
   {
@@ -89,11 +89,11 @@ Tensor Fsdp::make(const Shape& shape, DType dtype, const char* name) {
     parameter.shard = formats_.offloaded ? allocate_nothing(shard, dtype) : allocate(shard, dtype, {&shard_rule, name});
     note_kept(parameter.shard, shard_rule);
   }
-  parameter.shard->requires_grad = !run.frozen;
+  parameter.shard->requires_grad = !run.new_parameters.frozen;
   register_parameter(parameter.shard);
   parameter.padded = shard.elements() * group.shards;
   parameter.gathered = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
-  parameter.gathered->requires_grad = !run.frozen;
+  parameter.gathered->requires_grad = !run.new_parameters.frozen;
   group.elements = group.elements + parameter.padded;
   group.parameters.push_back(parameter);
   return parameter.gathered;

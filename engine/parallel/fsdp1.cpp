@@ -40,12 +40,12 @@ Size aligned(Size elements, const Tensor& weight) {
 
 Fsdp1::Fsdp1(Size shards, ShardedFormats formats, bool reentrant)
     : shards_(shards), formats_(formats), reentrant_(reentrant) {
-  active_run().parameter_maker = [this](const Shape& shape, DType dtype, const char* name) {
+  active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
 }
 
-Fsdp1::~Fsdp1() { active_run().parameter_maker = nullptr; }
+Fsdp1::~Fsdp1() { active_run().new_parameters.maker = nullptr; }
 
 int Fsdp1::open_group(ModulePart part) {
   Group group;
@@ -58,12 +58,12 @@ int Fsdp1::open_group(ModulePart part) {
 
 Tensor Fsdp1::make(const Shape& shape, DType dtype, const char* /*name*/) {
   const Run& run = active_run();
-  const bool adapter = run.fine_tuning.rank > 0 && !run.frozen;
+  const bool adapter = run.settings.fine_tuning.rank > 0 && !run.new_parameters.frozen;
   Group& group = groups_[adapter ? adapters_beside(open_) : open_];
   group.stored = dtype;
-  group.frozen = run.frozen;
+  group.frozen = run.new_parameters.frozen;
   Tensor weight = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
-  weight->requires_grad = !run.frozen;
+  weight->requires_grad = !run.new_parameters.frozen;
   group.padded = aligned(group.padded, weight) + shape.elements();
   // The first adapter's forward follows the previous block's: in backward it starts that block's gather.
   if (adapter && group.weights.empty())

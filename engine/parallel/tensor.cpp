@@ -20,7 +20,7 @@ constexpr Rule from_local_rule{"from_local", "", "pytorch torch/distributed/tens
 constexpr Rule embedding_rule{"embedding", "token ids: the gradient of the table needs them",
                               "pytorch torch/distributed/tensor/_ops/_embedding_ops.py"};
 
-Size parts() { return active_run().tensor_parallel.size; }
+Size parts() { return active_run().settings.tensor_parallel.size; }
 
 /// Every GPU's `x` joined along a dimension. What the collective delivers lies part after part: it is put in order by
 /// a copy, unless a view does (torch/_utils.py: _maybe_view_chunk_cat).
@@ -72,7 +72,7 @@ bool has_tensor_parallel_plan(const Model& model) {
 }
 
 WeightSplit weight_split(const char* role) {
-  if (active_run().tensor_parallel.size == 1) return WeightSplit::none;
+  if (active_run().settings.tensor_parallel.size == 1) return WeightSplit::none;
   for (const char* name : {"query", "key", "value", "gate", "up", "logits"})
     if (std::strcmp(role, name) == 0) return WeightSplit::columns;
   for (const char* name : {"attention projection", "down"})
@@ -92,12 +92,14 @@ Model tensor_parallel_share(const Model& model, const Recipe& recipe) {
 
 std::int32_t replicated_parameter_group() {
   const Run& run = active_run();
-  return run.tensor_parallel.size > 1 && !run.tensor_parallel.sequence && !run.parameter_maker ? 1 : 0;
+  return run.settings.tensor_parallel.size > 1 && !run.settings.tensor_parallel.sequence && !run.new_parameters.maker
+             ? 1
+             : 0;
 }
 
 Tensor gather_sequence(Tensor argument) {
   const Tensor x = std::move(argument);
-  const TensorParallel& parallel = active_run().tensor_parallel;
+  const TensorParallel& parallel = active_run().settings.tensor_parallel;
   if (parallel.size == 1 || !parallel.sequence) return x;
   const Set<bool> distributed(active_run().distributed, true);
   const Ref<Node> node = begin_node(redistribute_rule, {&x});
@@ -117,7 +119,7 @@ Tensor gather_sequence(Tensor argument) {
 
 Tensor column_input(Tensor argument) {
   const Tensor x = std::move(argument);
-  const TensorParallel& parallel = active_run().tensor_parallel;
+  const TensorParallel& parallel = active_run().settings.tensor_parallel;
   if (parallel.size == 1 || parallel.sequence) return x;
   const Ref<Node> node = begin_node(from_local_rule, {&x});
   if (!node) return x;
@@ -129,7 +131,7 @@ Tensor column_input(Tensor argument) {
 
 Tensor reduce_rows(Tensor argument) {
   Tensor x = std::move(argument);
-  const bool sequence = active_run().tensor_parallel.sequence;
+  const bool sequence = active_run().settings.tensor_parallel.sequence;
   const Ref<Node> node = begin_node(redistribute_rule, {&x});
   const bool compiled = is_compiled();
   const auto let_go = [&] {
@@ -171,7 +173,7 @@ Tensor vocabulary_embedding(const Tensor& table, const Tensor& ids) {
 
 Tensor gather_logits(Tensor argument) {
   const Tensor x = std::move(argument);
-  const TensorParallel& parallel = active_run().tensor_parallel;
+  const TensorParallel& parallel = active_run().settings.tensor_parallel;
   if (parallel.size == 1 || parallel.loss) return x;
   const Ref<Node> node = begin_node(redistribute_rule, {&x});
   Tensor result = all_gather(x, x.rank() - 1);
@@ -185,7 +187,8 @@ Tensor gather_logits(Tensor argument) {
 
 Tensor loop_loss(const Tensor& logits, const Tensor& labels) {
   const Tensor rows = to(view(logits, {labels.elements(), logits.size(-1)}), DType::float32, "fp32 logits");
-  return active_run().tensor_parallel.loss ? vocabulary_cross_entropy(rows, labels) : cross_entropy(rows, labels);
+  return active_run().settings.tensor_parallel.loss ? vocabulary_cross_entropy(rows, labels)
+                                                    : cross_entropy(rows, labels);
 }
 
 }  // namespace trainmem

@@ -46,18 +46,14 @@ std::unique_ptr<Zero> make_zero(const Recipe& recipe) {
 MasterWeights::MasterWeights(const Recipe& recipe, Tensor weights) : weights_(std::move(weights)) {
   weights_->requires_grad = true;
   Run& run = active_run();
-  const Set<std::vector<Tensor>> parameters(run.parameters, {weights_});
-  const Set<std::vector<std::int32_t>> layers(run.parameter_layers, {-1});
-  const Set<std::vector<std::int32_t>> groups(run.parameter_groups, {});
+  const Set<std::vector<RegisteredParameter>> alone(run.parameters, {{weights_}});
   optimizer_ = std::make_unique<OptimizerStep>(without_clipping(recipe), formats(recipe));
 }
 
 void MasterWeights::step(Tensor gradient) {
   weights_->grad = std::move(gradient);
   Run& run = active_run();
-  const Set<std::vector<Tensor>> parameters(run.parameters, {weights_});
-  const Set<std::vector<std::int32_t>> layers(run.parameter_layers, {-1});
-  const Set<std::vector<std::int32_t>> groups(run.parameter_groups, {});
+  const Set<std::vector<RegisteredParameter>> alone(run.parameters, {{weights_}});
   optimizer_->step();
   weights_->grad.reset();
 }

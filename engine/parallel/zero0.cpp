@@ -24,8 +24,8 @@ constexpr Rule cast_rule{"fp32 gradients", "casts of all gradients, and the same
 
 void Zero0::wrap() {
   const Place place("data parallelism", Component::weights);
-  for (const Tensor& parameter : active_run().parameters)
-    if (parameter.requires_grad()) weights_.push_back(parameter);
+  for (const RegisteredParameter& parameter : active_run().parameters)
+    if (parameter.tensor.requires_grad()) weights_.push_back(parameter.tensor);
   dtype_ = weights_[0].dtype();
   Size elements = 0;
   for (const Tensor& weight : weights_) elements = elements + weight.elements();

@@ -48,7 +48,7 @@ Zero12::~Zero12() {
 void Zero12::wrap() {
   const Place place("data parallelism", Component::weights);
   std::int64_t elements = 0;
-  for (const Tensor& parameter : active_run().parameters) {
+  for (const auto& [parameter, layer, group] : active_run().parameters) {
     if (!parameter.requires_grad()) continue;  // frozen: every GPU has it whole
     const std::int64_t begin = elements;
     elements += parameter.elements().value();

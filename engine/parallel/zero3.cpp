@@ -41,14 +41,14 @@ constexpr Rule gradient_rule{"fp32 gradient", "of one sub group of at most about
 }  // namespace
 
 Zero3::Zero3(const Recipe& recipe) : recipe_(recipe) {
-  active_run().parameter_maker = [this](const Shape& shape, DType dtype, const char* name) {
+  active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
   active_run().operation_hooks = this;
 }
 
 Zero3::~Zero3() {
-  active_run().parameter_maker = nullptr;
+  active_run().new_parameters.maker = nullptr;
   active_run().operation_hooks = nullptr;
   for (const Weight& weight : weights_) weight.tensor->gradient_hook = nullptr;
 }
@@ -56,7 +56,7 @@ Zero3::~Zero3() {
 Tensor Zero3::make(const Shape& shape, DType dtype, const char* name) {
   Weight weight;
   weight.tensor = declare(shape, dtype);
-  weight.frozen = active_run().frozen;
+  weight.frozen = active_run().new_parameters.frozen;
   weight.tensor->requires_grad = !weight.frozen;
   register_parameter(weight.tensor);
   weight.layer = active_run().layer;

@@ -109,11 +109,11 @@ Tensor require_gradient(Tensor tensor) {
 Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool trainable) {
   constexpr static Rule weight{"weight", "a weight of the model", "pytorch torch/nn/parameter.py"};
   Run& run = active_run();
-  if (run.parameter_maker) return run.parameter_maker(shape, dtype, name);
+  if (run.new_parameters.maker) return run.new_parameters.maker(shape, dtype, name);
   const Set<Component> component(run.component, Component::weights);
   Tensor parameter = allocate(shape, dtype, {&weight, name});
   note_kept(parameter, weight);
-  parameter->requires_grad = trainable && !run.frozen;
+  parameter->requires_grad = trainable && !run.new_parameters.frozen;
   register_parameter(parameter);
   return parameter;
 }
@@ -121,9 +121,7 @@ Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool tr
 void register_parameter(const Tensor& parameter) {
   Run& run = active_run();
   parameter->parameter = static_cast<std::int32_t>(run.parameters.size());
-  run.parameters.push_back(parameter);
-  run.parameter_layers.push_back(run.layer);
-  run.parameter_groups.push_back(run.parameter_group);
+  run.parameters.push_back({parameter, run.layer, run.new_parameters.group});
 }
 
 }  // namespace trainmem

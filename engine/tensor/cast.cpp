@@ -48,8 +48,8 @@ Tensor autocast_low(Tensor argument) {
     const Set<Component> component(run.component, Component::weights);
     return to(std::move(x), run.autocast.dtype, autocast_rule.name);
   }
-  const auto found = run.autocast_weights.find(x.get());
-  if (found != run.autocast_weights.end()) return found->second;
+  const auto found = run.autocast_copies.copies.find(x.get());
+  if (found != run.autocast_copies.copies.end()) return found->second;
   const Tensor weight = x;
   Tensor copy;
   {
@@ -58,8 +58,8 @@ Tensor autocast_low(Tensor argument) {
     copy = to(std::move(x), run.autocast.dtype, autocast_rule.name);
   }
   if (!run.stopped) note_kept(copy, autocast_rule);
-  run.autocast_weights[weight.get()] = copy;
-  run.autocast_order.emplace_back(weight, run.layer);
+  run.autocast_copies.copies[weight.get()] = copy;
+  run.autocast_copies.order.emplace_back(weight, run.layer);
   return copy;
 }
 

@@ -99,7 +99,7 @@ Tensor checkpoint(Forward forward, Tensor argument, bool selective) {
   Run& run = active_run();
   if (!run.grad_enabled) return forward(x);
   const Ref<Frame> frame(new Frame);
-  frame->offloaded = run.offload_checkpoints;
+  frame->offloaded = run.settings.offload_checkpoints;
   if (frame->offloaded) {
     frame->input = allocate_nothing(x.shape(), x.dtype());
     frame->input->requires_grad = x.requires_grad();
@@ -114,7 +114,7 @@ Tensor checkpoint(Forward forward, Tensor argument, bool selective) {
   DropHooks drop(frame);
   const Set<SavedTensorHooks*> hooks(run.hooks, &drop);
   Tensor result = frame->forward(x);
-  if (frame->selective && run.compiles_blocks) frame->selective->drop_unneeded();
+  if (frame->selective && run.settings.compiles_blocks) frame->selective->drop_unneeded();
   return result;
 }
 

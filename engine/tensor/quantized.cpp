@@ -27,7 +27,7 @@ QuantizedWeight make_quantized_weight(Size out, Size in, bool double_quantizatio
     weight.tensors.push_back(std::move(tensor));
   };
   const Size blocks = ceil_divide(out * in, 64);
-  if (run.parameter_maker) {
+  if (run.new_parameters.maker) {
     // To be sharded beside 16-bit weights the packed ones are stored as 16-bit numbers (bnb_4bit_quant_storage); the
     // scales are not sharded.
     weight.packed = make_parameter({ceil_divide(out * in, 4), 1}, DType::bfloat16, name);

@@ -20,21 +20,21 @@ Run& active_run() {
 }
 
 Run::~Run() {
-  autocast_weights.clear();
-  for (Tensor& parameter : parameters) {
-    parameter->grad.reset();
-    parameter->grad_fn = Ref<Node>();  // the accumulation node holds the parameter in turn
+  autocast_copies.copies.clear();
+  for (RegisteredParameter& parameter : parameters) {
+    parameter.tensor->grad.reset();
+    parameter.tensor->grad_fn = Ref<Node>();  // the accumulation node holds the parameter in turn
   }
 }
 
 Size Run::times_of(std::int32_t layer_index) const {
-  const auto found = layer_times.find(layer_index);
-  return found == layer_times.end() ? Size(1) : found->second;
+  const auto found = folding.times.find(layer_index);
+  return found == folding.times.end() ? Size(1) : found->second;
 }
 
 std::int32_t Run::group_of(std::int32_t layer_index) const {
-  const auto found = layer_groups.find(layer_index);
-  return found == layer_groups.end() ? layer_index : found->second;
+  const auto found = folding.groups.find(layer_index);
+  return found == folding.groups.end() ? layer_index : found->second;
 }
 
 std::uint32_t Run::place_named(const char* name) {
@@ -90,7 +90,7 @@ Layer::~Layer() { active_run().layer = previous_; }
 Repeat::Repeat(Size times, std::int32_t layer, bool falling) {
   const Run& run = active_run();
   const bool once = times.line() == 0 && times.recorded() == 1;
-  if (once && (layer < 0 || !run.marks_layers)) return;
+  if (once && (layer < 0 || !run.folding.marks_layers)) return;
   mark_ = static_cast<std::int64_t>(run.tape.repeats.size());
   run.tape.repeats.push_back({static_cast<std::uint32_t>(run.tape.events.size()), 0, times, layer, falling});
 }
@@ -118,11 +118,11 @@ AutocastScope::~AutocastScope() {
   if (run.autocast.enabled) return;
   // The copies of a layer that stands for several go as often, unless this scope is part of its stretch.
   LayerStretches stretches;
-  for (const auto& [weight, layer] : run.autocast_order) {
+  for (const auto& [weight, layer] : run.autocast_copies.order) {
     if (run.layer == -1) stretches.enter(layer);
-    run.autocast_weights.erase(weight.get());
+    run.autocast_copies.copies.erase(weight.get());
   }
-  run.autocast_order.clear();
+  run.autocast_copies.order.clear();
 }
 
 }  // namespace trainmem

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/config.h"
 #include "engine/tape.h"
 #include "engine/tensor/flat_map.h"
+#include "engine/tensor/model_settings.h"
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {
@@ -35,41 +35,6 @@ struct Autocast {
   DType dtype = DType::bfloat16;
 };
 
-/// Operations of the model that a kernel library replaces by one kernel (Liger-Kernel, Unsloth).
-struct FusedKernels {
-  bool norm = false;
-  bool mlp = false;
-  bool rope = false;
-};
-
-/// How a model that is being built is tuned: adapters beside frozen weights.
-struct FineTuning {
-  std::int64_t rank = 0;  ///< of LoRA; 0: every weight is trained
-  std::string targets;    ///< words of the layers that have an adapter: "q,v"
-  double dropout = 0.0;
-  DType dtype = DType::float32;  ///< of the adapters
-  Quantization quantization = Quantization::none;
-};
-
-/// Tensor parallelism of the model that is built and runs: see parallel/tensor.h.
-struct TensorParallel {
-  std::int64_t size = 1;  ///< GPUs; 1: none
-  bool sequence = false;  ///< activations between the layers are shards of the sequence
-  bool loss = false;      ///< the loss takes logits of a part of the vocabulary
-};
-
-/// GPUs that share a sequence: see parallel/context.h.
-struct ContextParallel {
-  std::int64_t size = 1;  ///< 1: none
-  ContextParallelMethod method = ContextParallelMethod::automatic;
-};
-
-/// GPUs among which experts are divided.
-struct ExpertParallel {
-  std::int64_t size = 1;   ///< 1: none
-  double imbalance = 1.0;  ///< rows that the busiest GPU receives, over the mean
-};
-
 /// Factors of a weight's gradient that is computed later than its backward (zero-bubble schedules).
 struct PutOffProduct {
   Tensor input;
@@ -77,6 +42,37 @@ struct PutOffProduct {
   Shape gathered;        ///< all rows of the input
   bool gathers = false;  ///< the input is a part of the sequence
   std::int32_t layer = -1;
+};
+
+/// A parameter of the model, in the list that optimizers are given.
+struct RegisteredParameter {
+  Tensor tensor;
+  std::int32_t layer = -1;  ///< -1: outside the layers
+  std::int32_t group = 0;   ///< groups are stepped one after the other
+};
+
+/// What parameters that are made now are like.
+struct NewParameters {
+  std::function<Tensor(const Shape&, DType, const char*)> maker;  ///< of data-parallel sharding; none: a whole tensor
+  std::int32_t group = 0;                                         ///< see RegisteredParameter
+  bool frozen = false;                                            ///< they want no gradient
+  bool experts = false;  ///< they are stacks of experts: dimension 0 is of this GPU's alone
+};
+
+/// Weights cast by autocast, which are cast once.
+struct AutocastCopies {
+  FlatMap<const TensorBody*, Tensor> copies;
+  /// The weights in the order in which they were cast, with their layers. They are held: the address of one that goes
+  /// could be given to another.
+  std::vector<std::pair<Tensor, std::int32_t>> order;
+};
+
+/// Which layers of the model stand for others.
+struct LayerFolding {
+  bool marks_layers = false;          ///< stretches of layers are marked, also of those that stand for themselves
+  FlatMap<std::int32_t, Size> times;  ///< how many equal layers a layer stands for; absent: one
+  /// Layers that are repeated together, by the first of them; absent: each for itself.
+  FlatMap<std::int32_t, std::int32_t> groups;
 };
 
 class Run {
@@ -87,52 +83,40 @@ class Run {
   ~Run();
 
   Recording& tape;
-  bool grad_enabled = true;
   bool closed = false;   ///< the tape is complete: what goes now is no longer written to it
   bool stopped = false;  ///< a recomputation has everything it needs: nothing is allocated or kept any more
-  Autocast autocast;
-  SavedTensorHooks* hooks = nullptr;
-  OperationHooks* operation_hooks = nullptr;
-  SelectiveResults* selective = nullptr;  ///< of the block that runs, under recomputation chosen by operations
-  std::uint64_t next_sequence = 1;
+
+  // What is allocated now: where, on which stream, as what.
   Stream stream = Stream::compute;
   Component component = Component::activations;
   std::uint32_t place = 0;
   std::int32_t layer = -1;
-  std::vector<Tensor> parameters;
-  std::vector<std::int32_t> parameter_layers;  ///< of each parameter; -1: outside the layers
-  std::vector<std::int32_t> parameter_groups;  ///< of each parameter: groups are stepped one after the other
-  std::int32_t parameter_group = 0;            ///< of parameters made now
-  std::function<Tensor(const Shape&, DType, const char*)> parameter_maker;  ///< data-parallel sharding makes parameters
-  FineTuning fine_tuning;
-  FusedKernels fused;
-  bool compiles_blocks = false;      ///< every block of the model is compiled
+
+  // The mode of autograd.
+  bool grad_enabled = true;
+  bool recomputing = false;  ///< a recomputed forward is running
+  bool distributed = false;  ///< nodes made now are of DTensors, whose gradients are not added in place
+  SavedTensorHooks* hooks = nullptr;
+  OperationHooks* operation_hooks = nullptr;
+  SelectiveResults* selective = nullptr;  ///< of the block that runs, under recomputation chosen by operations
+  std::vector<PutOffProduct>* put_off_products = nullptr;  ///< null: weight gradients are computed in backward
+  std::uint64_t next_sequence = 1;
+  Autocast autocast;
+  AutocastCopies autocast_copies;
+
+  // The model.
+  ModelSettings settings;
+  std::vector<RegisteredParameter> parameters;
+  NewParameters new_parameters;
+  LayerFolding folding;
   std::int32_t compiled_region = 0;  ///< the compiled graph that runs; 0: none, operations run one by one
   std::int32_t next_region = 1;
-  bool legacy_models = false;  ///< the classes of transformers before 4.46
-  TensorParallel tensor_parallel;
-  ContextParallel context_parallel;
-  ExpertParallel expert_parallel;
-  bool makes_experts = false;  ///< parameters made now are stacks of experts: dimension 0 is of this GPU's alone
-  std::vector<PutOffProduct>* put_off_products = nullptr;  ///< null: weight gradients are computed in backward
-  bool distributed = false;           ///< nodes made now are of DTensors, whose gradients are not added in place
-  bool frozen = false;                ///< parameters made now want no gradient
-  bool inputs_want_gradient = false;  ///< frozen embeddings are made to want a gradient
-  bool offload_checkpoints = false;   ///< inputs of recomputed blocks are kept in host memory
-  bool recomputing = false;           ///< a recomputed forward is running
-  FlatMap<const TensorBody*, Tensor> autocast_weights;
-  /// The weights in the order in which they were cast, with their layers. They are held: the address of one that goes
-  /// could be given to another.
-  std::vector<std::pair<Tensor, std::int32_t>> autocast_order;
-  bool marks_layers = false;                ///< stretches of layers are marked, also of those that stand for themselves
-  FlatMap<std::int32_t, Size> layer_times;  ///< how many equal layers a layer stands for; absent: one
-  /// Layers that are repeated together, by the first of them; absent: each for itself.
-  FlatMap<std::int32_t, std::int32_t> layer_groups;
 
-  Size times_of(std::int32_t layer_index) const;
-  std::int32_t group_of(std::int32_t layer_index) const;
-  std::uint32_t place_named(const char* name);
-  void mark_place();
+  Size times_of(std::int32_t layer_index) const;          ///< how many equal layers it stands for
+  std::int32_t group_of(std::int32_t layer_index) const;  ///< the first of the layers that are repeated with it
+  std::uint32_t place_named(const char* name);            ///< index into the tape's places; new names are added
+  void mark_place();                                      ///< events from now on happen at `place` in `layer`
+  /// Events from now on belong to this phase of that step: 1 is the first, 0 is initialisation.
   void begin_phase(std::int32_t step, Phase phase, std::string name);
 
  private:

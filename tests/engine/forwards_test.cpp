@@ -39,7 +39,7 @@ Sizes weights_of_forward(const Model& model) {
   const transformers::CausalModel forward(transformers::make_architecture(model, DType::bfloat16),
                                           transformers::layer_slots(model, Recipe{}, false), Recipe{}, nullptr);
   Sizes sizes;
-  for (const Tensor& parameter : run.parameters) sizes.push_back(parameter.elements().value());
+  for (const RegisteredParameter& parameter : run.parameters) sizes.push_back(parameter.tensor.elements().value());
   return sizes;
 }
 

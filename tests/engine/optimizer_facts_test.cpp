@@ -33,7 +33,7 @@ Measured step(const std::vector<Shape>& shapes, DType dtype, Optimizer optimizer
     for (int i = 1; i <= 2; ++i) {
       run.begin_phase(i, Phase::optimizer_step, "optimizer");
       if (how == OptimizerImplementation::in_backward) {
-        for (const Tensor& parameter : run.parameters) walk.step_alone(parameter);
+        for (const RegisteredParameter& parameter : run.parameters) walk.step_alone(parameter.tensor);
       } else {
         walk.step();
       }

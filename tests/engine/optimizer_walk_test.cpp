@@ -27,9 +27,8 @@ void add_parameters(Run& run, const Model& model, DType dtype, bool folded) {
     const Repeat repeat(folded && layer ? Size(model.num_hidden_layers) : Size(1));
     Tensor parameter = allocate(shape_of(tensor), dtype, {&parameter_rule});
     parameter->grad = allocate(shape_of(tensor), dtype, {&parameter_rule});
-    run.parameters.push_back(parameter);
-    run.parameter_layers.push_back(tensor.layer);
-    if (folded && layer) run.layer_times[0] = model.num_hidden_layers;
+    run.parameters.push_back({parameter, tensor.layer});
+    if (folded && layer) run.folding.times[0] = model.num_hidden_layers;
   }
 }
 

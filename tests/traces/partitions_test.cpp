@@ -113,7 +113,7 @@ TEST_CASE("compiled blocks: gradients of column-wise layers meet in the kernel t
   {
     Run run(tape);
     const ActivateRun active(run);
-    run.tensor_parallel = {2, true, false};
+    run.settings.tensor_parallel = {2, true, false};
     run.compiled_region = 1;
     run.begin_phase(0, Phase::forward, "forward");
     const Tensor x = make_parameter({2, sequence / 2, hidden}, DType::bfloat16, "x");

@@ -69,9 +69,9 @@ QueryKeyValue::QueryKeyValue(const Model& m, DType dtype) {
   const Size query = Size(m.num_attention_heads) * Size(m.head_dim);
   const Size group = Size(m.num_key_value_heads) * Size(m.head_dim);
   out_ = query + group + group;
-  const FineTuning tuning = active_run().fine_tuning;
+  const FineTuning tuning = active_run().settings.fine_tuning;
   {
-    const Set<std::int64_t> rank(active_run().fine_tuning.rank, 0);  // its adapter is another
+    const Set<std::int64_t> rank(active_run().settings.fine_tuning.rank, 0);  // its adapter is another
     linear_ = transformers::Linear(m.hidden_size, out_, m.attention_bias, dtype, "query, key and value");
   }
   if (tuning.rank == 0) return;
@@ -87,7 +87,7 @@ QueryKeyValue::QueryKeyValue(const Model& m, DType dtype) {
   choose("v", group);
   if (chosen_.empty()) return;
   Run& run = active_run();
-  const Set<bool> trained(run.frozen, false);
+  const Set<bool> trained(run.new_parameters.frozen, false);
   const Size rows = Size(tuning.rank) * Size(static_cast<std::int64_t>(chosen_.size()));
   a_ = make_parameter({rows, m.hidden_size}, tuning.dtype, "LoRA A");
   b_ = make_parameter({width, tuning.rank}, tuning.dtype, "LoRA B");
@@ -100,7 +100,7 @@ QueryKeyValue::QueryKeyValue(const Model& m, DType dtype) {
 }
 
 Tensor QueryKeyValue::adapted(const Tensor& x) const {
-  const FineTuning& tuning = active_run().fine_tuning;
+  const FineTuning& tuning = active_run().settings.fine_tuning;
   const Tensor after_a = linear(dropout(x, tuning.dropout), a_, {}, "LoRA A output");
   const Tensor columns = transpose(after_a, 1, 2);
   Tensor after_b;

@@ -152,7 +152,7 @@ Tensor recompute(const Rule& rule, Forward forward, std::vector<Tensor> inputs) 
     node->backward = [forward = std::move(forward), count](Backward& b) {
       Run& active = active_run();
       // A layer that stands for several is counted by the backward that called this one.
-      const Set<FlatMap<std::int32_t, Size>> times(active.layer_times, {});
+      const Set<FlatMap<std::int32_t, Size>> times(active.folding.times, {});
       std::vector<Tensor> detached;
       for (std::size_t i = 0; i < count; ++i) {
         detached.push_back(detach(b.kept(static_cast<int>(i))));
@@ -204,7 +204,7 @@ void DiscardedResult::discard(const Tensor& consumer) {
   take_memory(result_);
   consumer->grad_fn->before = [state = state_] {
     const Set<bool> grad(active_run().grad_enabled, true);
-    const Set<FlatMap<std::int32_t, Size>> times(active_run().layer_times, {});
+    const Set<FlatMap<std::int32_t, Size>> times(active_run().folding.times, {});
     state->again = state->forward({state->input});
   };
 }

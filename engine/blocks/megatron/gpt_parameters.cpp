@@ -71,7 +71,7 @@ Tensor StageModel::make_leaf(const Shape& shape) const {
                                     : allocate_nothing(shape, settings_.dtype);
   leaf->requires_grad = true;
   if (!settings_.deepspeed) leaf->gradient_hook = release_gradient;
-  active_run().parameters.push_back(leaf);
+  active_run().parameters.push_back({leaf});
   return leaf;
 }
 
@@ -108,7 +108,7 @@ StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool re
   block.index = index;
   block.times = times;
   block.recomputed = recomputed;
-  active_run().layer_times[index] = times;
+  active_run().folding.times[index] = times;
   block.attention_norm = make_norm(z.h, "attention norm", times);
   const LatentAttention& latent = model.latent_attention;
   if (latent.kv_lora_rank > 0) {

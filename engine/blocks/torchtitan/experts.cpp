@@ -28,8 +28,8 @@ Experts::Experts(const Model& m, DType dtype) : model_(m) {
   const Size i = m.experts.moe_intermediate_size;
   {
     Run& run = active_run();
-    const Set<bool> experts(run.makes_experts, true);
-    const Size n = m.experts.num_experts / run.expert_parallel.size;
+    const Set<bool> experts(run.new_parameters.experts, true);
+    const Size n = m.experts.num_experts / run.settings.expert_parallel.size;
     gate_ = make_parameter({n, i, h}, dtype, "expert gate");
     down_ = make_parameter({n, h, i}, dtype, "expert down");
     up_ = make_parameter({n, i, h}, dtype, "expert up");

@@ -114,7 +114,7 @@ class TransformerBlock : public transformers::Block {
     q = transpose(q, 1, 2);
     key = transpose(keys, 1, 2);
     value = transpose(values, 1, 2);
-    const ContextParallel& context = active_run().context_parallel;
+    const ContextParallel& context = active_run().settings.context_parallel;
     Tensor out = context.size > 1 ? ring_attention(q, key, value, context.size, context.method)
                                   : scaled_dot_product_attention(q, key, value, {});
     out = contiguous(transpose(out, 1, 2));
@@ -198,7 +198,7 @@ class Llama : public transformers::Architecture {
 
   transformers::ForwardState resume(Tensor hidden, AttentionKernel attention) override {
     transformers::ForwardState state;
-    const TensorParallel& tensor = active_run().tensor_parallel;
+    const TensorParallel& tensor = active_run().settings.tensor_parallel;
     const Size whole = tensor.sequence ? hidden.size(1) * Size(tensor.size) : hidden.size(1);
     set_inputs(state, whole, attention);
     state.hidden = std::move(hidden);

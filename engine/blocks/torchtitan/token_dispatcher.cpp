@@ -37,7 +37,7 @@ Dispatched dispatch(const Tensor& tokens, const Tensor& weights, const Tensor& c
   result.weights = index_rows(view(weights, copies), order, "routing weights by expert");
   result.source = allocate(copies, DType::int64, {&routing_rule, "source of a token copy"});
   const Tensor own = index_rows(tokens, result.source, "tokens by expert");
-  const ExpertParallel& parallel = active_run().expert_parallel;
+  const ExpertParallel& parallel = active_run().settings.expert_parallel;
   if (parallel.size == 1) {
     result.input = own;
     return result;

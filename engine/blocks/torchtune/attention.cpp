@@ -77,7 +77,7 @@ bool turns_halves(const Model& m) { return m.model_type == "qwen2" || m.model_ty
 
 bool has_tables_in_layers(const Model& m) {
   const bool shared = m.model_type == "llama" && (m.max_position_embeddings > 8192 || m.tie_word_embeddings);
-  return active_run().fine_tuning.rank > 0 && !shared;
+  return active_run().settings.fine_tuning.rank > 0 && !shared;
 }
 
 RotaryTables::RotaryTables(const Model& m) {

@@ -39,10 +39,10 @@ bool selects(std::string_view chosen, std::string_view role) {
 
 Adapter make_adapter(Size in, Size out, const char* role) {
   Run& run = active_run();
-  const FineTuning& tuning = run.fine_tuning;
+  const FineTuning& tuning = run.settings.fine_tuning;
   Adapter adapter;
   if (tuning.rank == 0 || !selects(tuning.targets, role)) return adapter;
-  const Set<bool> trained(run.frozen, false);
+  const Set<bool> trained(run.new_parameters.frozen, false);
   adapter.a = make_parameter({tuning.rank, in}, tuning.dtype, "LoRA A");
   adapter.b = make_parameter({out, tuning.rank}, tuning.dtype, "LoRA B");
   adapter.dropout = tuning.dropout;
@@ -63,7 +63,7 @@ Tensor Adapter::operator()(Tensor base, Tensor x) const {
 // transformers integrations/bitsandbytes.py, replace_with_bnb_linear: every nn.Linear and Conv1D but the head. Stacked
 // experts and their routers are parameters of other modules, and stay as they are.
 bool is_quantized(const char* role) {
-  if (active_run().fine_tuning.quantization == Quantization::none) return false;
+  if (active_run().settings.fine_tuning.quantization == Quantization::none) return false;
   return selects("q,k,v,o,gate,up,down", role) || std::string_view(role) == "shared expert gate" ||
          std::string_view(role) == "output gate";
 }

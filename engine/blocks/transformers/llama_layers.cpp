@@ -34,7 +34,7 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   make_output();
   if (m.qk_norm == QkNorm::none) return;
   // Of norms of heads Liger-Kernel patches those of Gemma 3 and EXAONE 4, which are not in place.
-  const bool patched = active_run().fused.norm && fused_norm(m) == FusedNorm::liger;
+  const bool patched = active_run().settings.fused.norm && fused_norm(m) == FusedNorm::liger;
   const auto norm = [&](const Size& heads) {
     if (m.qk_norm == QkNorm::per_head)
       return NormLayer(patched ? NormLayer::Form::liger : form.norm, {d}, m.norm_weight, false, dtype);
@@ -140,7 +140,7 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
     k = compiled_rotary(std::move(k));
     return;
   }
-  if (run.fused.rope) return;  // in place: Liger-Kernel src/liger_kernel/ops/rope.py
+  if (run.settings.fused.rope) return;  // in place: Liger-Kernel src/liger_kernel/ops/rope.py
   switch (form_.turning) {
     case LlamaForm::Turning::whole:
     case LlamaForm::Turning::interleaved_positions: return apply_rotary(q, k, cos, sin);
@@ -227,7 +227,7 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   options.softcapping = model_.attn_logit_softcapping;
   // models/mistral/modeling_mistral.py before 4.46: MistralFlashAttention2.forward.
   options.repeated_heads =
-      inputs.repeated_heads || (active_run().legacy_models && inputs.attention == AttentionKernel::flash &&
+      inputs.repeated_heads || (active_run().settings.legacy_models && inputs.attention == AttentionKernel::flash &&
                                 (model_.model_type == "mistral" || model_.model_type == "mixtral"));
   // models/nemotron/modeling_nemotron.py: NemotronAttention.forward and that of its SDPA class name the repeated heads
   // as they named the heads.
@@ -268,7 +268,7 @@ Tensor FeedForward::products(const Tensor& given) const {
     return down_(parts[1] * activate(parts[0], model_.hidden_act));
   }
   const Run& run = active_run();
-  if (model_.gated_mlp && (run.compiled_region != 0 || run.fused.mlp)) {
+  if (model_.gated_mlp && (run.compiled_region != 0 || run.settings.fused.mlp)) {
     Tensor gate = gate_(x);
     Tensor up = up_(x);
     return down_(run.compiled_region != 0 ? compiled_gated_product(std::move(gate), std::move(up))
@@ -320,7 +320,7 @@ NormLayer::Form fused_form(const Model& m, NormLayer::Form form) {
 NormLayer llama_norm_layer(const Model& m, const LlamaForm& form, DType dtype) {
   NormLayer::Form kind = form.norm;
   if (kind == NormLayer::Form::llama && m.norm == Norm::layernorm) kind = NormLayer::Form::layer_norm;
-  if (active_run().fused.norm) kind = fused_form(m, kind);
+  if (active_run().settings.fused.norm) kind = fused_form(m, kind);
   return NormLayer(kind, {m.hidden_size}, m.norm_weight, m.norm_bias, dtype);
 }
 

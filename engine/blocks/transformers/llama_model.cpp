@@ -93,7 +93,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
     if (form_.multipliers) embedded = multiply_number(embedded);
   }
   // Embeddings that are shards of the sequence do not say its length: the training loop passes the positions.
-  if (active_run().tensor_parallel.size == 1) state.inputs.positions = position_ids(s);
+  if (active_run().settings.tensor_parallel.size == 1) state.inputs.positions = position_ids(s);
   state.sliding_inputs.positions = state.inputs.positions;
   if (model.attention_sinks) attention = AttentionKernel::eager;  // the only one transformers has for them
   state.inputs.attention = state.sliding_inputs.attention = attention;

@@ -31,10 +31,10 @@ bool recomputes(const Recipe& recipe, std::int64_t layer) {
 
 }  // namespace
 
-bool Architecture::loss_is_outside() const { return active_run().tensor_parallel.size > 1; }
+bool Architecture::loss_is_outside() const { return active_run().settings.tensor_parallel.size > 1; }
 
 Tensor Architecture::loss(Tensor logits, const Tensor& labels) {
-  if (active_run().tensor_parallel.size > 1) return loop_loss(logits, labels);
+  if (active_run().settings.tensor_parallel.size > 1) return loop_loss(logits, labels);
   return causal_loss(std::move(logits), labels);
 }
 
@@ -81,8 +81,8 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const LayerSlot& slot = slots_[i];
     const Layer layer(slot.index);
-    active_run().layer_times[slot.index] = slot.times;
-    active_run().layer_groups[slot.index] = slot.group;
+    active_run().folding.times[slot.index] = slot.times;
+    active_run().folding.groups[slot.index] = slot.group;
     stretches.enter(slot.index);
     if (wrapper_ != nullptr)
       groups_.push_back(wrapper_->open_group(i + 1 == slots_.size() ? ModulePart::last_layer : ModulePart::layer));
@@ -117,7 +117,7 @@ Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forwar
 Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs) {
   const Forward block = [this, i, inputs](Tensor x) {
     Run& run = active_run();
-    const Set<std::int32_t> region(run.compiled_region, run.compiles_blocks ? run.next_region++ : 0);
+    const Set<std::int32_t> region(run.compiled_region, run.settings.compiles_blocks ? run.next_region++ : 0);
     Tensor result = blocks_[i]->forward(std::move(x), inputs);
     Tensor weights = blocks_[i]->take_weights();
     if (block_weights_ != nullptr) *block_weights_ = std::move(weights);

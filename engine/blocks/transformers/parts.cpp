@@ -15,7 +15,7 @@ Linear::Linear(Size in, Size out, bool with_bias, DType dtype, const char* name)
     : role(name), split(weight_split(name)) {
   const Run& run = active_run();
   if (is_quantized(name)) {
-    quantized = make_quantized_weight(out, in, run.fine_tuning.quantization == Quantization::nf4_double, name);
+    quantized = make_quantized_weight(out, in, run.settings.fine_tuning.quantization == Quantization::nf4_double, name);
     if (dtype != DType::float32) computation = dtype;
   } else {
     weight = make_parameter({out, in}, dtype, name);
@@ -71,13 +71,13 @@ Tensor Conv1D::operator()(Tensor x) const {
 }
 
 Tensor input_embeddings(const Tensor& table, const Tensor& ids) {
-  if (active_run().tensor_parallel.size > 1) return vocabulary_embedding(table, ids);
+  if (active_run().settings.tensor_parallel.size > 1) return vocabulary_embedding(table, ids);
   Tensor embedded = embedding(table, ids);
-  return active_run().inputs_want_gradient ? require_gradient(std::move(embedded)) : embedded;
+  return active_run().settings.inputs_want_gradient ? require_gradient(std::move(embedded)) : embedded;
 }
 
 NormLayer::NormLayer(Form norm_form, Shape shape, bool with_weight, bool with_bias, DType dtype) : form(norm_form) {
-  const Set<std::int32_t> group(active_run().parameter_group, replicated_parameter_group());
+  const Set<std::int32_t> group(active_run().new_parameters.group, replicated_parameter_group());
   if (with_weight) weight = make_parameter(shape, dtype, "norm");
   if (with_bias) bias = make_parameter(shape, dtype, "norm");
 }
@@ -171,7 +171,7 @@ Tensor nemotron_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) 
 Tensor NormLayer::operator()(Tensor argument) const {
   const Tensor x = std::move(argument);  // a module's argument lives until the module returns
   Run& run = active_run();
-  const Set<bool> distributed(run.distributed, run.tensor_parallel.sequence);
+  const Set<bool> distributed(run.distributed, run.settings.tensor_parallel.sequence);
   if (run.compiled_region != 0)
     return form == Form::layer_norm ? compiled_layer_norm(x, weight, bias) : compiled_rms_norm(x, weight);
   switch (form) {
