@@ -156,7 +156,7 @@ std::string lora_targets(Settings& settings, const json& modules, const std::str
       settings.reject("lora target module '" + module.get<std::string>() + "' is not known");
     } else {
       targets += (targets.empty() ? "" : ",") + std::string(found->targets);
-      if (model_type == "gpt2" && found->module == "c_proj") targets += ",o";
+      if ((model_type == "gpt2" || model_type == "gpt_bigcode") && found->module == "c_proj") targets += ",o";
     }
   }
   return targets;

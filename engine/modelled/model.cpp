@@ -32,7 +32,9 @@ constexpr Fixed fixed_fields[] = {
     {"/model/word_embed_proj_dim", "opt", false},
     {"/model/attention_sinks", "", false},
     {"/model/experts/n_shared_experts",
-     "deepseek,deepseek_v2,deepseek_v3,glm4_moe,glm4_moe_lite,dots1,solar_open,exaone_moe,ernie4_5_moe", false},
+     "deepseek,deepseek_v2,deepseek_v3,glm4_moe,glm4_moe_lite,dots1,solar_open,exaone_moe,ernie4_5_moe,"
+     "granitemoeshared",
+     false},
     {"/model/experts/shared_expert_gate", "", false},
     {"/model/experts/first_k_dense_replace",
      "deepseek,deepseek_v2,deepseek_v3,glm4_moe,glm4_moe_lite,dots1,exaone_moe,ernie4_5_moe", false},
@@ -71,7 +73,7 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
         "Heads of a " + type + " model that do not make up hidden_size are not yet modelled.",
         "Give hidden_size / num_attention_heads.");
   }
-  const bool shares_heads = type == "falcon" || type == "phi";
+  const bool shares_heads = type == "falcon" || type == "phi" || type == "gpt_bigcode";
   if (!shares_heads && model.num_key_value_heads != model.num_attention_heads) {
     add(issues, "/model/num_key_value_heads",
         "Shared key and value heads of a " + type + " model are not yet modelled.",

@@ -10,7 +10,8 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "gpt2") return {.norms = Norms::before_each, .fused_query_key_value = true, .transposed_linear = true};
   if (type == "megatron-gpt")
     return {.norms = Norms::before_each, .fused_query_key_value = true, .fused_gate_up = true};
-  if (type == "gptj") return {.norms = Norms::before_each, .query_last = true};
+  if (type == "gpt_bigcode") return {.norms = Norms::before_each, .fused_query_key_value = true};
+  if (type == "gptj" || type == "gpt_neo") return {.norms = Norms::before_each, .query_last = true};
   if (type == "bloom" || type == "mpt") return {.norms = Norms::before_each, .fused_query_key_value = true};
   if (type == "dbrx") return {.norms = Norms::before_each, .fused_query_key_value = true, .flat_experts = true};
   if (type == "gpt_neox") return {.norms = Norms::first, .fused_query_key_value = true};
@@ -18,6 +19,7 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "falcon") return {.fused_query_key_value = true};
   if (type == "phi3") return {.fused_query_key_value = true, .fused_gate_up = true, .output_first = true};
   if (type == "glm" || type == "glm4") return {.fused_gate_up = true};
+  if (type == "granitemoe" || type == "granitemoeshared") return {.fused_gate_up = true, .router_after_experts = true};
   if (type == "granitemoehybrid") return {.norms = Norms::first, .fused_gate_up = true};
   if (type == "olmo2" || type == "olmo3" || type == "flex_olmo" || type == "exaone4") return {.norms_on_outputs = true};
   if (type == "gpt_oss") return {.turned_experts = true};

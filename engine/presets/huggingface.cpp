@@ -89,8 +89,8 @@ void read_activation(Model& model, const Keys& keys, Issues& issues) {
 void read_sizes(Model& model, const Keys& keys) {
   keys.read(model.vocab_size, {"vocab_size"});
   keys.read(model.hidden_size, {"hidden_size", "n_embd", "d_model"});
-  keys.read(model.num_hidden_layers, {"num_hidden_layers", "n_layer", "n_layers"});
-  keys.read(model.num_attention_heads, {"num_attention_heads", "n_head", "n_heads"});
+  keys.read(model.num_hidden_layers, {"num_hidden_layers", "n_layer", "n_layers", "num_layers"});
+  keys.read(model.num_attention_heads, {"num_attention_heads", "n_head", "n_heads", "num_heads"});
   keys.read(model.num_key_value_heads, {"num_key_value_heads"});
   keys.read(model.head_dim, {"head_dim"});
   keys.read(model.intermediate_size, {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"});
@@ -121,13 +121,15 @@ constexpr std::string_view one_attention_bias[] = {"llama",
                                                    "flex_olmo",
                                                    "granitemoehybrid",
                                                    "nanochat",
+                                                   "granitemoe",
+                                                   "granitemoeshared",
                                                    "qwen3_vl_text",
                                                    "qwen3_vl_moe_text"};
 
 void read_switches(Model& model, const Keys& keys) {
   keys.read(model.attention_dropout, {"attention_dropout", "attn_pdrop", "attn_config.attn_pdrop"});
-  keys.read(model.hidden_dropout, {"hidden_dropout", "resid_pdrop", "residual_dropout", "dropout"});
-  keys.read(model.embedding_dropout, {"embedding_dropout", "embd_pdrop", "emb_pdrop"});
+  keys.read(model.hidden_dropout, {"hidden_dropout", "resid_pdrop", "resid_dropout", "residual_dropout", "dropout"});
+  keys.read(model.embedding_dropout, {"embedding_dropout", "embd_pdrop", "embed_dropout", "emb_pdrop"});
   keys.read(model.partial_rotary_factor,
             {"rope_parameters.partial_rotary_factor", "partial_rotary_factor", "rotary_pct", "rope_pct"});
   keys.read(model.attention_bias, {"attention_bias", "use_qkv_bias"});
@@ -246,8 +248,9 @@ void read_class(Model& model, const Keys& keys, Issues& issues) {
     const bool bias = keys.flag("enable_bias", true);
     model.attention_bias = model.attention_output_bias = model.mlp_bias = bias;
     model.learned_positions = model.max_position_embeddings + 2;
-  } else if (type == "gpt2") {
+  } else if (type == "gpt2" || type == "gpt_bigcode" || type == "gpt_neo") {
     model.learned_positions = model.max_position_embeddings;
+    if (type == "gpt_bigcode" && !keys.flag("multi_query", true)) model.num_key_value_heads = model.num_attention_heads;
   } else if (type == "mpt") {
     std::int64_t expansion_ratio = 4;
     keys.read(expansion_ratio, {"expansion_ratio"});

@@ -28,6 +28,14 @@ Model mixtral() {
   return model;
 }
 
+Model granitemoe(const char* model_type) {
+  Model model = make(model_type, 32000, 4096, 32, 32, 0, 11008);
+  model.max_position_embeddings = 2048;
+  model.experts.num_experts = 8;
+  model.experts.num_experts_per_tok = 2;
+  return model;
+}
+
 Model qwen2_moe() {
   Model model = make("qwen2_moe", 151936, 2048, 24, 16, 16, 5632);
   model.max_position_embeddings = 32768;
@@ -252,10 +260,29 @@ Model ernie4_5_moe() {
   return model;
 }
 
-const Model classes[] = {mixtral(),        qwen2_moe(),     qwen3_moe(),   olmoe(),      deepseek_v2(), deepseek_v3(),
-                         gpt_oss(),        glm4_moe(),      llama4_text(), dbrx(),       minimax(),     minimax_m2(),
-                         deepseek(),       glm4_moe_lite(), dots1(),       solar_open(), exaone_moe(),  flex_olmo(),
-                         hunyuan_v1_moe(), ernie4_5_moe(),  qwen3_vl_moe()};
+const Model classes[] = {granitemoe("granitemoe"),
+                         granitemoe("granitemoeshared"),
+                         mixtral(),
+                         qwen2_moe(),
+                         qwen3_moe(),
+                         olmoe(),
+                         deepseek_v2(),
+                         deepseek_v3(),
+                         gpt_oss(),
+                         glm4_moe(),
+                         llama4_text(),
+                         dbrx(),
+                         minimax(),
+                         minimax_m2(),
+                         deepseek(),
+                         glm4_moe_lite(),
+                         dots1(),
+                         solar_open(),
+                         exaone_moe(),
+                         flex_olmo(),
+                         hunyuan_v1_moe(),
+                         ernie4_5_moe(),
+                         qwen3_vl_moe()};
 
 }  // namespace
 

@@ -51,6 +51,11 @@ void read_expert_class(const HuggingFaceConfig& config, Model& model) {
     if (turned != nullptr && model.head_dim > 0) {
       model.partial_rotary_factor = turned->number / static_cast<double>(model.head_dim);
     }
+  } else if (model.model_type == "granitemoe" || model.model_type == "granitemoeshared") {
+    experts.moe_intermediate_size = model.intermediate_size;
+    if (model.model_type == "granitemoeshared")
+      read(config, "shared_intermediate_size", experts.shared_expert_intermediate_size);
+    experts.n_shared_experts = experts.shared_expert_intermediate_size > 0 ? 1 : 0;
   } else if (model.model_type == "exaone_moe") {
     read(config, "num_shared_experts", experts.n_shared_experts);
   } else if (model.model_type == "hunyuan_v1_moe") {

@@ -33,6 +33,24 @@ Model gpt2() {
   return model;
 }
 
+Model gpt_bigcode() {
+  Model model = gpt2();
+  model.model_type = "gpt_bigcode";
+  model.hidden_act = Activation::gelu_pytorch_tanh;
+  model.num_key_value_heads = 1;
+  return model;
+}
+
+Model gpt_neo() {
+  Model model = layernorm_gpt("gpt_neo");
+  sizes(model, 50257, 2048, 24, 16, 0, 0, 2048);
+  model.hidden_act = Activation::gelu_new;
+  model.tie_word_embeddings = true;
+  model.positions = Positions::learned;
+  model.attention_bias = false;
+  return model;
+}
+
 Model gpt_neox() {
   Model model = layernorm_gpt("gpt_neox");
   sizes(model, 50432, 6144, 44, 64, 0, 24576, 2048);
@@ -116,7 +134,8 @@ Model starcoder2() {
   return model;
 }
 
-const Model classes[] = {gpt2(), gpt_neox(), gptj(), opt(), bloom(), mpt(), falcon(), phi(), starcoder2()};
+const Model classes[] = {gpt2(),  gpt_bigcode(), gpt_neo(), gpt_neox(), gptj(),      opt(),
+                         bloom(), mpt(),         falcon(),  phi(),      starcoder2()};
 
 }  // namespace
 

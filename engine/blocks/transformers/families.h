@@ -11,6 +11,8 @@ namespace trainmem::transformers {
 
 std::unique_ptr<Architecture> make_llama(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_gpt2(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_gpt_bigcode(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_gpt_neo(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_bloom(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_falcon(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_gptj(const Model& model, DType weights);

@@ -1,5 +1,6 @@
 // GPT-2: models/gpt2/modeling_gpt2.py.
 #include "engine/blocks/transformers/families.h"
+#include "engine/blocks/transformers/gpt2_model.h"
 
 namespace trainmem::transformers {
 
@@ -79,65 +80,12 @@ class Gpt2Block : public Block {
   Conv1D up_, down_;
 };
 
-class Gpt2 : public Architecture {
- public:
-  using Architecture::Architecture;
-
-  void make_embedding() override {
-    const Place place("embedding");
-    tokens_ = make_parameter({model.vocab_size, model.hidden_size}, weights, "token embedding");
-    positions_ = make_parameter({model.learned_positions, model.hidden_size}, weights, "position embedding");
-  }
-
-  std::unique_ptr<Block> make_block(std::int64_t) override { return std::make_unique<Gpt2Block>(model, weights); }
-
-  void make_head() override {
-    {
-      const Place place("final norm");
-      norm_ = NormLayer(NormLayer::Form::layer_norm, {model.hidden_size}, true, true, weights);
-    }
-    const Place place("head");
-    if (model.tie_word_embeddings) {
-      head_.weight = tokens_;
-      head_.role = "logits";
-    } else {
-      head_ = Linear(model.hidden_size, model.vocab_size, false, weights, "logits");
-    }
-  }
-
-  ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
-    ForwardState state;
-    {
-      const Place place("embedding");
-      Tensor embedded = input_embeddings(tokens_, ids);
-      const Tensor where = position_ids(ids.size(1));
-      Tensor at = embedding(positions_, view(where, {1, ids.size(1)}));
-      state.hidden = embedded + at;
-      state.held = {embedded, where, at};
-    }
-    state.inputs.attention = attention;
-    state.inputs.mask = causal_mask(ids.size(0), ids.size(1), state.held[0].dtype(), attention, false);
-    const Place place("embedding");
-    state.hidden = dropout(std::move(state.hidden), model.embedding_dropout);
-    return state;
-  }
-
-  Tensor end(Tensor hidden) override { return norm_.at("final norm", std::move(hidden)); }
-
-  Tensor head(Tensor hidden) override { return head_(std::move(hidden)); }
-  Tensor head_weight() const override { return head_.weight; }
-
- private:
-  Tensor tokens_;
-  Tensor positions_;
-  NormLayer norm_;
-  Linear head_;
-};
-
 }  // namespace
 
 std::unique_ptr<Architecture> make_gpt2(const Model& model, DType weights) {
-  return std::make_unique<Gpt2>(model, weights);
+  return std::make_unique<Gpt2Model>(model, weights, [](const Model& m, DType dtype) -> std::unique_ptr<Block> {
+    return std::make_unique<Gpt2Block>(m, dtype);
+  });
 }
 
 }  // namespace trainmem::transformers

@@ -39,10 +39,10 @@ LlamaForm granite() {
   return result;
 }
 
-/// Granite 4 without Mamba layers and without experts.
-LlamaForm granite_hybrid() {
+/// Granite 4 without Mamba layers and without experts, and Granite 3 with experts.
+LlamaForm granite_fused(const char* model_type) {
   LlamaForm result = granite();
-  result.model_type = "granitemoehybrid";
+  result.model_type = model_type;
   result.fused_mlp = true;
   return result;
 }
@@ -291,7 +291,9 @@ const LlamaForm forms[] = {form("llama"),
                            gemma2(),
                            gemma3(),
                            granite(),
-                           granite_hybrid(),
+                           granite_fused("granitemoehybrid"),
+                           granite_fused("granitemoe"),
+                           granite_fused("granitemoeshared"),
                            phi3(),
                            olmo(),
                            olmo2(),

@@ -4,6 +4,7 @@
 
 #include "engine/blocks/transformers/deepseek_moe.h"
 #include "engine/blocks/transformers/experts.h"
+#include "engine/blocks/transformers/granite_moe.h"
 #include "engine/blocks/transformers/latent_attention.h"
 #include "engine/blocks/transformers/llama4.h"
 #include "engine/parameters/parameters.h"
@@ -297,6 +298,7 @@ std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& m, const LlamaFo
                                                    std::int64_t layer) {
   const bool experts = layer_kind(m, layer).experts;
   if (experts && m.model_type == "llama4_text") return make_llama4_experts(m, form, dtype);
+  if (experts && form.multipliers) return make_granite_moe(m, form, dtype);
   if (experts && m.model_type == "deepseek") return make_deepseek_moe(m, form, dtype);
   if (experts) return std::make_unique<SparseFeedForward>(m, form, dtype);
   return std::make_unique<FeedForward>(m, form, dtype);

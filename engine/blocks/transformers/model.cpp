@@ -42,6 +42,8 @@ std::unique_ptr<Architecture> make_architecture(const Model& model, DType weight
   const std::string& type = model.model_type;
   // GPT-3 and Megatron's GPT have no class of their own here: they are GPT-2 in another size.
   if (type == "gpt2" || type == "megatron-gpt") return make_gpt2(model, weights);
+  if (type == "gpt_bigcode") return make_gpt_bigcode(model, weights);
+  if (type == "gpt_neo") return make_gpt_neo(model, weights);
   if (type == "gptj") return make_gptj(model, weights);
   if (type == "bloom") return make_bloom(model, weights);
   if (type == "falcon") return make_falcon(model, weights);
