@@ -111,6 +111,32 @@ std::string place_text(const Recording& tape, const PlaceMark* mark) {
 
 std::string place_at(const Recording& tape, std::uint32_t event) { return place_text(tape, mark_at(tape, event)); }
 
+namespace {
+
+constexpr std::size_t most_points = 420;  // more than a screen's width can tell apart
+
+/// Of each stretch of so many points within a phase the first highest one, and the last point of the phase.
+std::vector<TimelinePoint> thinned(std::vector<TimelinePoint> points) {
+  const std::size_t stretch = (points.size() + most_points - 1) / most_points;
+  if (stretch <= 1) return points;
+  std::vector<TimelinePoint> kept;
+  std::size_t taken = 0;  // points of the stretch that the last one kept stands for
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool begins = i == 0 || points[i].phase != points[i - 1].phase;
+    const bool ends = i + 1 == points.size() || points[i].phase != points[i + 1].phase;
+    if (begins || ends || taken == stretch) {
+      kept.push_back(std::move(points[i]));
+      taken = 1;
+      continue;
+    }
+    ++taken;
+    if (points[i].allocated > kept.back().allocated) kept.back() = points[i];
+  }
+  return kept;
+}
+
+}  // namespace
+
 std::vector<TimelinePoint> timeline(const Recording& tape) {
   // One point for each stretch of one layer, or of one place outside the layers, in initialisation and last step.
   std::vector<TimelinePoint> points;
@@ -156,7 +182,7 @@ std::vector<TimelinePoint> timeline(const Recording& tape) {
       points.back().components = components;
     }
   }
-  return points;
+  return thinned(std::move(points));
 }
 
 }  // namespace trainmem

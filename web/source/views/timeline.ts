@@ -11,8 +11,6 @@ import { componentLabels, componentNames, phaseLabels, phaseShort } from '../com
 import { bytes, gigabytes, type Units } from '../format.js';
 import type { View } from './view.js';
 
-const columns = 420;
-
 interface Band {
   phase: PhaseName;
   from: number;
@@ -27,24 +25,9 @@ interface Drawing {
   peak: number;
 }
 
-/** Keeps the highest point of each stretch, so that no peak is lost and the drawing stays light. */
-function thinned(points: readonly TimelinePoint[]): TimelinePoint[] {
-  if (points.length <= columns) return [...points];
-  const kept: TimelinePoint[] = [];
-  const width = points.length / columns;
-  let start = 0;
-  while (start < points.length) {
-    let end = start + 1;
-    while (end < points.length && end - start < width && points[end]!.phase === points[start]!.phase) end++;
-    kept.push(points.slice(start, end).reduce((high, point) => (point.allocated > high.allocated ? point : high)));
-    start = end;
-  }
-  return kept;
-}
-
 /** Lays the phases side by side; a phase of few events still gets room for its name. */
 function layOut(result: Result): Drawing {
-  const points = thinned(result.timeline);
+  const points = result.timeline;
   const bands: Band[] = [];
   points.forEach((point, index) => {
     const last = bands.at(-1);
