@@ -25,8 +25,15 @@ std::string kind_of(const CaseScore& one) {
   if (one.file == "tensor_parallel_plan") return "tensor parallel, transformers' plan";
   if (one.file == "torchtitan") return "torchtitan, FSDP2";
   if (one.file == "litgpt") return "litgpt, drawn at random";
+  if (one.file == "torchtitan_experts") return "experts of torchtitan, drawn at random";
   if (one.file == "torchtune") return "torchtune, drawn at random";
   return one.file;
+}
+
+std::string framework_of(const CaseScore& one) {
+  for (const char* framework : {"torchtitan", "torchtune", "litgpt"})
+    if (starts_with(one.file, framework)) return framework;
+  return "transformers";
 }
 
 Summary summary_of(const std::vector<double>& errors, int not_scored) {
@@ -62,8 +69,7 @@ std::vector<Group> trace_groups(const std::vector<CaseScore>& scores) {
     const std::string kind = kind_of(one);
     if (kinds.count(kind) == 0) order.push_back(kind);
     Errors& errors = kinds[kind];
-    errors.framework =
-        one.file == "torchtitan" || one.file == "torchtune" || one.file == "litgpt" ? one.file : "transformers";
+    errors.framework = framework_of(one);
     if (!one.scored()) {
       ++errors.not_scored;
       continue;

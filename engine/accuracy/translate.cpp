@@ -244,7 +244,7 @@ HuggingFaceConfig huggingface_config(const json& object) {
 std::string translate_case(const json& trace_case, Config& config) {
   json model = trace_case.at("model");
   const std::string kind = trace_case.value("kind", "");
-  if (kind == "titan") model["model_type"] = "llama";
+  if (kind == "titan" && model.value("model_type", "") == "llama (torchtitan)") model["model_type"] = "llama";
   Issues issues;
   config.model = model_from_huggingface(huggingface_config(model), issues);
   config.gpu.name = "any";

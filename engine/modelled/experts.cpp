@@ -62,9 +62,11 @@ constexpr Missing<Config> all_missing[] = {
      [](const Config& c) { return against_class(c, experts); }},
     {"/model/latent_attention/kv_lora_rank", "Latent attention in, or its absence from, a model of this type is",
      own_class, [](const Config& c) { return against_class(c, latent); }},
-    {"/recipe/recomputation", "Recomputation chosen by operations, with experts, is", "Choose none or full.",
+    {"/recipe/recomputation", "Recomputation chosen by operations, with experts, outside torchtitan is",
+     "Choose none or full.",
      [](const Config& c) {
-       return experts(c) && c.recipe.recomputation == Recomputation::selective_operations && !megatron(c);
+       return experts(c) && c.recipe.recomputation == Recomputation::selective_operations && !megatron(c) &&
+              !torchtitan(c);
      },
      "full"},
     {"/recipe/transformers_release", "Quantised experts of older releases, each a layer of its own, are",

@@ -171,7 +171,7 @@ Tensor ring_attention(Tensor query, Tensor keys, Tensor values, std::int64_t gpu
   keep(node, q);
   keep(node, k);
   keep(node, v);
-  std::vector<Tensor> results = selected_attention([&] { return forward(q, k, v, gpus, gathers); });
+  std::vector<Tensor> results = selected_results([&] { return forward(q, k, v, gpus, gathers); });
   keep(node, results[0]);
   keep(node, results[1]);
   if (node) node->backward = [gpus, gathers](Backward& b) { backward(b, gpus, gathers); };

@@ -56,7 +56,7 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotP
   keep(node, k);
   keep(node, v);
   const Shape& shape = q.shape();
-  std::vector<Tensor> results = selected_attention([&] {
+  std::vector<Tensor> results = selected_results([&] {
     note_attention(Pass::forward, sizes);
     return std::vector<Tensor>{
         allocate_like(q, shape, q.dtype(), {&flash_rule, "attention output"}),
@@ -118,16 +118,17 @@ Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
   if (mask.defined()) keep(node, mask);
   const Shape& shape = q.shape();
   const Shape out_shape{shape[0], shape[1], shape[2], v.size(3)};
-  note_attention(Pass::forward, sizes);
-  Tensor result = allocate_heads(out_shape, q.dtype(), {&efficient_rule, "attention output"});
-  const Tensor log_sum_exp =
-      allocate({shape[0], shape[1], round_up(shape[2], 32)}, DType::float32, {&efficient_rule, "log-sum-exp"});
-  const Tensor seed = allocate({}, DType::int64, {&efficient_rule, "random seed"});
-  const Tensor offset = allocate({}, DType::int64, {&efficient_rule, "random offset"});
-  keep(node, result);
-  keep(node, log_sum_exp);
-  keep(node, seed);
-  keep(node, offset);
+  std::vector<Tensor> results = selected_results([&] {
+    note_attention(Pass::forward, sizes);
+    const Shape sums{shape[0], shape[1], round_up(shape[2], 32)};
+    std::vector<Tensor> made;
+    made.push_back(allocate_heads(out_shape, q.dtype(), {&efficient_rule, "attention output"}));
+    made.push_back(allocate(sums, DType::float32, {&efficient_rule, "log-sum-exp"}));
+    made.push_back(allocate({}, DType::int64, {&efficient_rule, "random seed"}));
+    made.push_back(allocate({}, DType::int64, {&efficient_rule, "random offset"}));
+    return made;
+  });
+  for (const Tensor& result : results) keep(node, result);
   if (node)
     node->backward = [masked = mask.defined(), sizes](Backward& b) {
       std::vector<Tensor> kept;
@@ -151,8 +152,8 @@ Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
       b.give(1, allocate_heads(key.shape(), dtype, {&efficient_rule, "gradient of key"}));
       b.give(2, allocate_heads(value.shape(), dtype, {&efficient_rule, "gradient of value"}));
     };
-  finish_node(node, result);
-  return result;
+  finish_node(node, results[0]);
+  return std::move(results[0]);
 }
 
 /// repeat_interleave over the heads.

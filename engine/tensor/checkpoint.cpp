@@ -25,6 +25,7 @@ struct Frame {
   std::int32_t references = 0;
   Tensor input;
   bool offloaded = false;  ///< the input is in host memory
+  bool early_stop = true;
   Forward forward;
   Autocast autocast;
   int holders = 0;
@@ -62,7 +63,7 @@ struct FillHooks : SavedTensorHooks {
   Kept pack(const Tensor& tensor) override {
     Tensor kept = detach(tensor);
     frame.tensors.push_back(kept);
-    if (static_cast<int>(frame.tensors.size()) == frame.holders) active_run().stopped = true;
+    if (frame.early_stop && static_cast<int>(frame.tensors.size()) == frame.holders) active_run().stopped = true;
     return Kept(std::move(kept));
   }
 };
@@ -94,7 +95,7 @@ void Frame::recompute() {
 
 }  // namespace
 
-Tensor checkpoint(Forward forward, Tensor argument, bool selective) {
+Tensor checkpoint(Forward forward, Tensor argument, bool selective, bool early_stop) {
   const Tensor x = std::move(argument);
   Run& run = active_run();
   if (!run.grad_enabled) return forward(x);
@@ -109,6 +110,7 @@ Tensor checkpoint(Forward forward, Tensor argument, bool selective) {
   }
   frame->forward = std::move(forward);
   frame->autocast = run.autocast;
+  frame->early_stop = early_stop;
   if (selective) frame->selective = std::make_unique<SelectiveResults>();
   const Set<SelectiveResults*> results(run.selective, frame->selective.get());
   DropHooks drop(frame);

@@ -27,7 +27,7 @@ Tensor float8_linear(Tensor argument, const Tensor& weight, const char* role) {
   keep(node, x);
   keep(node, weight);
   const Size weight_bytes = weight.elements() * element_bytes(weight.dtype());
-  Tensor result = selected_product([&] {
+  Tensor result = selected_product(weight.shape(), [&] {
     const Tensor low_x = copy_of(x.shape());
     const Tensor low_weight = copy_of(weight.shape());
     note_linear(Pass::forward, x.size(0), weight.elements(), weight_bytes);

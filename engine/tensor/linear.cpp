@@ -59,7 +59,7 @@ Tensor product(Factors factors, Size out, const char* role) {
     note_linear(Pass::forward, x.size(0), weight.elements(), bytes_of(weight));
     return allocate({x.size(0), out}, x.dtype(), {&linear_rule, role});
   };
-  Tensor result = bias.defined() ? make() : selected_product(make);
+  Tensor result = bias.defined() ? make() : selected_product(weight.shape(), make);
   if (node)
     node->backward = [x_shape = x.shape(), weight_shape = weight.shape(), weight_bytes = bytes_of(weight),
                       biased = bias.defined()](Backward& b) {

@@ -20,6 +20,11 @@ Shape statistics_shape(const Tensor& x) {
   return shape;
 }
 
+/// Of a strided input; undefined where it is contiguous (aten native/cuda/layer_norm_kernel.cu: expect_contiguous).
+Tensor contiguous_copy(const Tensor& x, const Rule& rule) {
+  return x.is_contiguous() ? Tensor() : allocate(x.shape(), x.dtype(), {&rule});
+}
+
 }  // namespace
 
 Tensor layer_norm(Tensor argument, const Tensor& given_weight, const Tensor& given_bias) {
@@ -51,11 +56,13 @@ Tensor layer_norm(Tensor argument, const Tensor& given_weight, const Tensor& giv
   return result;
 }
 
+// What is kept is the input as it is given; its kernels, both ways, read a contiguous copy of their own.
 Tensor fused_rms_norm(Tensor argument, const Tensor& weight) {
-  const Tensor x = contiguous(std::move(argument));
+  const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(rms_norm_rule, {&x, &weight});
   keep(node, x);
   keep(node, weight);
+  const Tensor read = contiguous_copy(x, rms_norm_rule);
   Tensor result = allocate(x.shape(), x.dtype(), {&rms_norm_rule});
   const Tensor scale = allocate(statistics_shape(x), DType::float32, {&rms_norm_rule, "1/rms"});
   keep(node, scale);
@@ -64,6 +71,7 @@ Tensor fused_rms_norm(Tensor argument, const Tensor& weight) {
       const Tensor kept_x = b.kept(0);
       const Tensor kept_weight = b.kept(1);
       const Tensor kept_scale = b.kept(2);
+      const Tensor copy = contiguous_copy(kept_x, rms_norm_rule);
       if (b.wants(0)) b.give(0, allocate(kept_x.shape(), kept_x.dtype(), {&rms_norm_rule}));
       if (b.wants(1))
         b.give(1, allocate(kept_weight.shape(), kept_weight.dtype(), {&rms_norm_rule, "weight gradient"}));

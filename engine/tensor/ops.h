@@ -132,6 +132,7 @@ Tensor put_rows(Tensor x, const Tensor& indices, const char* role = nullptr);
 Tensor scatter_add_rows(Tensor x, const Tensor& indices, Size rows);
 Tensor gather(Tensor x, const Tensor& indices);  ///< along the last dimension
 Tensor sum(Tensor x, int dimension, bool keep_dimension = false);
+Tensor divide(Tensor a, Tensor b);           ///< a / b
 Tensor divide_in_place(Tensor a, Tensor b);  ///< a /= b
 /// Rows of x in groups, `offsets` says where each ends, times the group's own matrix of `weight`: (groups, out, in),
 /// or `turned` (groups, in, out). Not an operation of autocast: computes in the weight's format.

@@ -3,6 +3,7 @@
 
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/selective.h"
 #include "engine/tensor/work.h"
 
 namespace trainmem {
@@ -21,7 +22,7 @@ constexpr Rule scatter_add_rule{"scatter add", "where each row goes: its gradien
                                 "derivatives.yaml: scatter_add"};
 constexpr Rule sum_rule{"sum", "", "derivatives.yaml: sum.dim_IntList"};
 constexpr Rule divide_rule{"div", "dividend, as it was before, and divisor: each other's gradient needs them",
-                           "derivatives.yaml: div.Tensor (in place)"};
+                           "derivatives.yaml: div.Tensor"};
 constexpr Rule grouped_rule{"grouped linear",
                             "tokens of the experts and how many each has: the gradient of the weights needs them",
                             "derivatives.yaml: _grouped_mm"};
@@ -52,9 +53,12 @@ Chosen top_k(Tensor argument, Size k) {
   const Ref<Node> node = begin_node(top_k_rule, {&x});
   Shape shape = x.shape();
   shape[-1] = k;
-  Chosen result;
-  result.values = allocate(shape, x.dtype(), {&top_k_rule, "chosen scores"});
-  result.indices = allocate(shape, DType::int64, {&top_k_rule, "chosen experts"});
+  std::vector<Tensor> results = selected_results([&] {
+    Tensor values = allocate(shape, x.dtype(), {&top_k_rule, "chosen scores"});
+    Tensor indices = allocate(shape, DType::int64, {&top_k_rule, "chosen experts"});
+    return std::vector<Tensor>{std::move(values), std::move(indices)};
+  });
+  Chosen result{std::move(results[0]), std::move(results[1])};
   keep(node, result.indices);
   if (node)
     node->backward = [full = x.shape()](Backward& b) {
@@ -118,6 +122,38 @@ Tensor sum(Tensor argument, int dimension, bool keep_dimension) {
   return result;
 }
 
+namespace {
+
+/// Divisor and dividend were kept, in this order: -grad * ((self / other) / other), and grad / other.
+void divide_backward(Backward& backward) {
+  const Tensor divisor = backward.kept(0);
+  const Tensor dividend = backward.kept(1);
+  const auto next = [&] { return allocate(dividend.shape(), dividend.dtype(), {&divide_rule}); };
+  {
+    const Tensor negative = next();
+    Tensor quotient = next();
+    quotient = next();
+    backward.give(1, next());
+  }
+  backward.give(0, next());
+}
+
+}  // namespace
+
+Tensor divide(Tensor left, Tensor right) {
+  const Tensor a = std::move(left);
+  const Tensor b = std::move(right);
+  const Ref<Node> node = begin_node(divide_rule, {&a, &b});
+  if (node) {
+    keep(node, b);
+    keep(node, a);
+    node->backward = divide_backward;
+  }
+  Tensor result = allocate(a.shape(), a.dtype(), {&divide_rule});
+  finish_node(node, result);
+  return result;
+}
+
 Tensor divide_in_place(Tensor left, Tensor right) {
   const Tensor a = std::move(left);
   const Tensor b = std::move(right);
@@ -125,22 +161,10 @@ Tensor divide_in_place(Tensor left, Tensor right) {
   if (node) {
     keep(node, b);
     keep(node, allocate(a.shape(), a.dtype(), {&divide_rule, "dividend"}));
+    node->backward = divide_backward;
   }
   Tensor result = alias(a, a.shape(), a->strides);
   result->is_view = a->is_view;
-  if (node)
-    node->backward = [](Backward& backward) {
-      const Tensor divisor = backward.kept(0);
-      const Tensor dividend = backward.kept(1);
-      const auto next = [&] { return allocate(dividend.shape(), dividend.dtype(), {&divide_rule}); };
-      {  // -grad * ((self / other) / other)
-        const Tensor negative = next();
-        Tensor quotient = next();
-        quotient = next();
-        backward.give(1, next());
-      }
-      backward.give(0, next());
-    };
   finish_node(node, result);
   return result;
 }
@@ -177,7 +201,7 @@ Tensor exchange_rows(Tensor argument, const Size& rows, const Rule& rule, const 
   Tensor result;
   {
     const Set<Component> received(active_run().component, component);
-    result = allocate(with_rows(x.shape(), rows), x.dtype(), {&rule, role});
+    result = selected_collective([&] { return allocate(with_rows(x.shape(), rows), x.dtype(), {&rule, role}); });
   }
   if (node)
     node->backward = [shape = x.shape(), &rule](Backward& b) {

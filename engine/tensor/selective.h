@@ -1,8 +1,10 @@
 // Recomputation chosen by operations: the first forward of a block keeps the results of some operations, the second
 // one takes them instead of computing them again.
 //
-// Attention kernels and every second matrix product of a block: torchtitan distributed/activation_checkpoint.py
-// (_apply_op_sac) over pytorch torch/utils/checkpoint.py (create_selective_checkpoint_contexts).
+// Attention kernels, the router's choice, collectives and every second matrix product of a block, but for those whose
+// weight has the shape of the router's: torchtitan distributed/activation_checkpoint.py (SelectiveAC: get_save_ops,
+// force_recompute_mm_shapes_by_fqns) over pytorch torch/utils/checkpoint.py (create_selective_checkpoint_contexts).
+// Grouped products of experts are no operations that it keeps.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +24,21 @@ struct SelectiveResults {
   };
   bool second_forward = false;
   std::int64_t products = 0;  ///< matrix products of this forward so far
+  Shape router;  ///< of its weight: products with such a weight are neither counted nor kept; rank 0: there is none
   List kept_products;
-  List kept_attention;
+  List kept_others;
 
   /// Results that were there when autograd last kept something: later ones are needed by no backward.
   std::size_t needed_products = 0;
-  std::size_t needed_attention = 0;
+  std::size_t needed_others = 0;
   void note_need() {
     needed_products = kept_products.results.size();
-    needed_attention = kept_attention.results.size();
+    needed_others = kept_others.results.size();
   }
   /// A compiled graph returns what its backward needs and nothing else.
   void drop_unneeded() {
     kept_products.results.resize(needed_products);
-    kept_attention.results.resize(needed_attention);
+    kept_others.results.resize(needed_others);
   }
 };
 
@@ -55,25 +58,26 @@ std::vector<Tensor> keep_or_take(SelectiveResults& selective, SelectiveResults::
 
 /// The result of a matrix product without bias: of a block's products, the first, third, ... are kept.
 template <class Make>
-Tensor selected_product(Make make) {
+Tensor selected_product(const Shape& weight, Make make) {
   SelectiveResults* selective = active_run().selective;
-  if (selective == nullptr || ++selective->products % 2 == 0) return make();
+  if (selective == nullptr || (selective->router.rank() > 0 && weight == selective->router)) return make();
+  if (++selective->products % 2 == 0) return make();
   return keep_or_take(*selective, selective->kept_products, [&] { return std::vector<Tensor>{make()}; })[0];
 }
 
-/// The result of a reduce-scatter.
+/// The result of a reduce-scatter or an all-to-all.
 template <class Make>
 Tensor selected_collective(Make make) {
   SelectiveResults* selective = active_run().selective;
   if (selective == nullptr) return make();
-  return keep_or_take(*selective, selective->kept_attention, [&] { return std::vector<Tensor>{make()}; })[0];
+  return keep_or_take(*selective, selective->kept_others, [&] { return std::vector<Tensor>{make()}; })[0];
 }
 
-/// The results of an attention kernel.
+/// The results of an attention kernel, or of top-k.
 template <class Make>
-std::vector<Tensor> selected_attention(Make make) {
+std::vector<Tensor> selected_results(Make make) {
   SelectiveResults* selective = active_run().selective;
-  return selective == nullptr ? make() : keep_or_take(*selective, selective->kept_attention, make);
+  return selective == nullptr ? make() : keep_or_take(*selective, selective->kept_others, make);
 }
 
 }  // namespace trainmem

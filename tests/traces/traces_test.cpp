@@ -62,6 +62,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"fsdp1", 2},
       {"fsdp2", 0},
       {"torchtitan", 2},
+      {"torchtitan_experts", 0},
       {"torchtune", 0},
       {"litgpt", 0},
       {"tensor_parallel", 0},

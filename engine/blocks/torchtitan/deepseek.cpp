@@ -80,6 +80,7 @@ class DeepSeekBlock : public transformers::Block {
   }
 
   Tensor forward(Tensor x, const BlockInputs& inputs) override {
+    if (experts_) experts_->note_router();
     Tensor attended = attention_(attention_norm_.at("norm before attention", x), inputs);
     x = x + std::move(attended);
     Tensor fed = experts_or_mlp(mlp_norm_.at("norm before MLP", x));

@@ -3,13 +3,22 @@
 #include "engine/blocks/torchtitan/token_dispatcher.h"
 #include "engine/parameters/parameters.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/selective.h"
 
 namespace trainmem::torchtitan {
 
 namespace {
 
 constexpr Rule offsets_rule{"cumsum", "", "torchtitan models/common/moe.py: GroupedExperts.forward"};
+constexpr Rule buffer_rule{"buffer", "a buffer of the model", "torchtitan models/common/moe.py: MoE.__init__"};
 constexpr Rule map_rule{"routing map", "", "torchtitan models/common/moe.py: MoE.forward"};
+
+Tensor make_buffer(std::int64_t experts, const char* role) {
+  const Set<Component> weights(active_run().component, Component::weights);
+  Tensor buffer = allocate({experts}, DType::float32, {&buffer_rule, role});
+  note_kept(buffer, buffer_rule);
+  return buffer;
+}
 
 }  // namespace
 
@@ -35,23 +44,33 @@ Experts::Experts(const Model& m, DType dtype) : model_(m) {
     up_ = make_parameter({n, i, h}, dtype, "expert up");
   }
   router_ = make_parameter({m.experts.num_experts, h}, dtype, "router");
+  balance_ = make_buffer(m.experts.num_experts, "correction of the balance");
+  tokens_ = make_buffer(m.experts.num_experts, "tokens of each expert");
   if (m.experts.n_shared_experts > 0) shared_.emplace(h, Size(shared_expert_width(m)), dtype);
 }
 
+void Experts::note_router() const {
+  if (SelectiveResults* selective = active_run().selective) selective->router = router_.shape();
+}
+
 /// TokenChoiceTopKRouter: the gate in fp32; DeepSeek-V3 scores by sigmoid, DeepSeek-V2 and Qwen 3 by softmax;
-/// DeepSeek-V3 and Qwen 3 normalise what is chosen (route_norm).
+/// DeepSeek-V3 and Qwen 3 normalise what is chosen (route_norm). The correction is added to choose, not to weigh.
 Experts::Routing Experts::route(const Tensor& tokens) const {
   const Place place("router");
-  const Tensor weight = to(router_, DType::float32, "router weight in fp32");
-  const Tensor logits = linear(to(tokens, DType::float32, "tokens in fp32"), weight, {}, "router logits");
   const bool sigmoids = model_.experts.router_bias;
   Routing routing;
-  routing.scores = sigmoids ? sigmoid(logits) : softmax(logits);
-  routing.experts = top_k(detach(routing.scores), model_.experts.num_experts_per_tok).indices;
+  {
+    const Tensor weight = to(router_, DType::float32, "router weight in fp32");
+    Tensor logits = linear(to(tokens, DType::float32, "tokens in fp32"), weight, {}, "router logits");
+    routing.scores = sigmoids ? sigmoid(std::move(logits)) : softmax(std::move(logits));
+  }
+  const Tensor corrected = detach(routing.scores) + balance_;
+  const Chosen chosen = top_k(corrected, model_.experts.num_experts_per_tok);
+  routing.experts = chosen.indices;
   Tensor weights = gather(routing.scores, routing.experts);
   if (sigmoids || model_.model_type == "qwen3_moe") {
-    const Tensor total = sum(weights, 1, true);
-    weights = divide_in_place(std::move(weights), total);
+    const Tensor total = add_number(sum(weights, 1, true));
+    weights = divide(std::move(weights), total);
   }
   routing.weights = multiply_number(std::move(weights));
   return routing;

@@ -22,6 +22,8 @@ class Experts {
  public:
   Experts(const Model& model, DType dtype);
   Tensor operator()(const Tensor& x) const;
+  /// Said before the block's first product: under recomputation by operations the router's product is done again.
+  void note_router() const;
 
  private:
   struct Routing {
@@ -35,6 +37,7 @@ class Experts {
   const Model& model_;
   Tensor gate_, down_, up_;
   Tensor router_;
+  Tensor balance_, tokens_;  ///< buffers
   std::optional<FeedForward> shared_;
 };
 

@@ -70,6 +70,7 @@ class TransformerBlock : public transformers::Block {
   }
 
   Tensor forward(Tensor x, const BlockInputs& inputs) override {
+    if (experts_) experts_->note_router();
     Tensor h = attention(attention_norm_.at("norm before attention", x), inputs);
     h = add_to(x, std::move(h), false);
     Tensor fed = experts_or_mlp(mlp_norm_.at("norm before MLP", h));

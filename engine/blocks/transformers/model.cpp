@@ -110,7 +110,9 @@ Tensor Architecture::embed(const Tensor& table, const Tensor& ids) const {
 Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forward& forward) {
   if (!recomputes(recipe_, slots_[i].kind)) return forward(hidden);
   if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden, &block_weights_);
-  return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations);
+  // torchtitan runs the whole forward again since August 2025 (ActivationCheckpoint.early_stop), as it has experts.
+  const bool early_stop = recipe_.framework != Framework::torchtitan || architecture_->model.experts.num_experts == 0;
+  return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations, early_stop);
 }
 
 // transformers recomputes inside a module that is sharded; torchtitan, torchtune and litgpt shard a module that
