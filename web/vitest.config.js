@@ -8,7 +8,10 @@ export default defineConfig({
   root: at('..'),
   cacheDir: at('../build/vitest'),
   resolve: {
-    alias: { '@source': at('source'), 'fast-check': at('node_modules/fast-check'), vitest: at('node_modules/vitest') },
+    alias: {
+      '@source': at('source'),
+      ...Object.fromEntries(['fast-check', 'lit', 'vitest'].map(name => [name, at(`node_modules/${name}`)])),
+    },
   },
   test: { include: ['tests/web/unit/*.test.ts'] },
 });

@@ -16,6 +16,8 @@ export class Companion implements ReactiveController, ViewCompanion {
   private readonly history = new History();
   private found: Remedy | null | undefined;
   private wanted = false;
+  /** Where undo and redo lead, until it is answered. */
+  private target: Config | undefined;
 
   /** The configuration that the one in the fields is compared with. */
   private against: { config: Config; good: GoodAnswer } | undefined;
@@ -69,7 +71,15 @@ export class Companion implements ReactiveController, ViewCompanion {
 
   move(to: -1 | 1): void {
     const config = this.history.move(to);
-    if (config) this.host.calculator.use(config);
+    if (!config) return;
+    // A key that is held down costs one answer a frame.
+    const goes = this.target !== undefined;
+    this.target = config;
+    if (goes) return;
+    this.host.calculator.soon(() => {
+      this.host.calculator.use(this.target!);
+      this.target = undefined;
+    });
   }
 
   apply(config: Config): void {

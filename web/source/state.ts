@@ -72,6 +72,8 @@ export class Calculator {
   /** Milliseconds that the last estimate took. */
   private took = 0;
   private waiting = false;
+  /** Actions that wait for the next paint. */
+  private queue: (() => void)[] = [];
   /** What the last good answer is about. */
   private answered: Config | undefined;
   /** Did the reader, a link or an attribute say which model or GPU? Else a recipe brings its own. */
@@ -124,8 +126,19 @@ export class Calculator {
     this.state.config = config;
     this.state.drafts.clear();
     delete this.state.remark;
-    this.compute();
+    if (config !== this.answered || this.stale) this.compute();
     this.changed(change);
+  }
+
+  /** Does what takes long after the paint that shows that the reader was heard. */
+  soon(action: () => void): void {
+    if (!this.later) {
+      action();
+      return;
+    }
+    this.queue.push(action);
+    this.changed('view');
+    this.later(() => this.queue.shift()?.());
   }
 
   /** Goes on to a configuration that can be computed, and offers the way back. */
@@ -157,6 +170,11 @@ export class Calculator {
       finished.then(() => this.choose(section, id)).catch(reason => this.fail(String(reason)));
       return;
     }
+    this.soon(() => this.take(section, id));
+  }
+
+  private take(section: SectionName, id: string): void {
+    const { state } = this;
     const tokens = Number(this.value(sequencePath));
     const { [section]: _, ...others } = state.config;
     state.config = id === '' ? others : { ...others, [section]: { preset: id } };
@@ -199,15 +217,14 @@ export class Calculator {
   }
 
   resetSection(section: SectionName): void {
-    const preset = this.state.config[section]?.preset;
-    const config = { ...this.state.config };
-    if (preset) config[section] = { preset };
-    else delete config[section];
-    this.state.config = config;
-    for (const path of [...this.state.drafts.keys()])
-      if (path.startsWith(`/${section}/`)) this.state.drafts.delete(path);
-    this.compute();
-    this.changed('choice');
+    this.soon(() => {
+      const { [section]: before, ...others } = this.state.config;
+      this.state.config = before?.preset ? { ...others, [section]: { preset: before.preset } } : others;
+      for (const path of [...this.state.drafts.keys()])
+        if (path.startsWith(`/${section}/`)) this.state.drafts.delete(path);
+      this.compute();
+      this.changed('choice');
+    });
   }
 
   /** Text that is not a value: the last good value stays in force. */
@@ -287,7 +304,7 @@ export class Calculator {
 
   /** Is an answer still to come? */
   get busy(): boolean {
-    return this.waiting;
+    return this.waiting || this.queue.length > 0;
   }
 
   private edited(): void {

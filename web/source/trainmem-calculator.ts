@@ -6,8 +6,10 @@
 // Event trainmem-change, bubbling and composed: detail {config, link, result}. Property `value`: the link.
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { afterPaint } from './after_paint.js';
 import { configOf } from './attribute.js';
-import type { Engine } from './border.js';
+import { Below } from './below.js';
+import type { Engine, Result } from './border.js';
 import { copyText } from './clipboard.js';
 import { Companion } from './companion.js';
 import { engine, recordedEngine } from './engine.js';
@@ -35,7 +37,6 @@ import type { PickerState, View } from './views/view.js';
 
 /** Milliseconds after which a first visit has the engine, and is kept for offline use, without a sign of the reader. */
 const patience = 4000;
-const afterPaint = (work: () => void) => void requestAnimationFrame(() => setTimeout(work));
 
 export class TrainmemCalculator extends LitElement implements View {
   static override properties = {
@@ -70,13 +71,12 @@ export class TrainmemCalculator extends LitElement implements View {
   private nearness: IntersectionObserver | undefined;
   private readonly closed = new ClosedPanels(this);
   private readonly answer = new OutOfSight(this);
+  private readonly below = new Below(this);
   private readonly theming = new PageTheme(this);
   private readonly announcer = new Announcer(this);
   private started = false;
   private callOff: (() => void) | undefined;
   private recording: Promise<unknown> | undefined;
-  /** The page's first answer is painted alone; what stands below it follows a frame later. */
-  private painted = false;
 
   constructor() {
     super();
@@ -109,7 +109,6 @@ export class TrainmemCalculator extends LitElement implements View {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.painted ||= !this.page;
     if (this.page) this.address = new Address(fragment => this.openLink(fragment));
     // Far below the fold an embed waits until it is near.
     if (this.started || this.page || typeof IntersectionObserver === 'undefined') this.load();
@@ -304,19 +303,13 @@ export class TrainmemCalculator extends LitElement implements View {
 
   /** Resolves when the answer to the last edit is on the screen. */
   protected override async getUpdateComplete(): Promise<boolean> {
-    while (this.calculator.busy || (this.calculator.state.good && !this.painted))
-      await new Promise(resolve => setTimeout(resolve, 4));
+    while (this.calculator.busy || this.below.late) await new Promise(resolve => setTimeout(resolve, 4));
     return super.getUpdateComplete();
   }
 
   protected override updated(): void {
     const { good } = this.calculator.state;
     if (!good) return;
-    if (!this.painted)
-      afterPaint(() => {
-        this.painted = true;
-        this.requestUpdate();
-      });
     const text = headlineText(this, good);
     this.announcer.say(text);
     const title = `${text.split('. ')[0]} \u2013 trainmem`;
@@ -344,19 +337,18 @@ export class TrainmemCalculator extends LitElement implements View {
     if (this.view !== 'full') {
       return html`${editable ? pickers(this) : nothing} ${answer} ${editable && loaded ? compactControls(this) : nothing}`;
     }
-    const rest = loaded !== undefined && (this.painted || !result);
-    return html`${editable ? pickers(this) : nothing} ${answer} ${this.companion.comparison()}
+    return html`${editable ? pickers(this) : nothing} ${answer} ${this.below.draw(() => this.companion.comparison())}
       <div class=${editable ? 'columns' : 'column'}>
-        ${editable && rest ? controls(this) : nothing}
-        ${
-          result && rest
-            ? html`<div class="column">
-                ${timeline(this, result)} ${stages(this, result)} ${rows(this, result)} ${this.companion.render()}
-                ${this.closed.render(result)}
-              </div>`
-            : nothing
-        }
+        ${editable && loaded && this.below.begun ? controls(this) : nothing}
+        ${result ? this.below.draw(() => this.panels(result)) : nothing}
       </div>`;
+  }
+
+  private panels(result: Result) {
+    return html`<div class="column">
+      ${timeline(this, result)} ${stages(this, result)} ${rows(this, result)} ${this.companion.render()}
+      ${this.closed.render(result)}
+    </div>`;
   }
 
   protected override render() {

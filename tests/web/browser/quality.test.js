@@ -170,7 +170,7 @@ pageTest('keyboard alone: the order is the visual one and every control shows it
   await page.keyboard.type('mistral');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
-  assert.match(await page.locator('.headline').innerText(), /tral/);
+  assert.match(await headline(page), /tral/);
   assert.equal(
     await page.evaluate(() => document.querySelector('trainmem-calculator').shadowRoot.activeElement.id),
     'picker-model',

@@ -305,4 +305,42 @@ describe('an answer that takes long', () => {
     expect(engine.calls.slice(calls)).toEqual([{ ...engine.calls.at(-1) }]);
     expect(engine.calls.at(-1)?.recipe).toEqual({ tensor_parallel: 4 });
   });
+
+  test('of a preset waits for the paint that closes its list, and two choices come in their order', () => {
+    const work: (() => void)[] = [];
+    const changes: Change[] = [];
+    const calculator = new Calculator(
+      change => changes.push(change),
+      later => work.push(later),
+    );
+    const engine = smallEngine();
+    calculator.start(engine);
+    const before = calculator.state.config;
+    const calls = engine.calls.length;
+    changes.length = 0;
+    calculator.choose('model', 'b');
+    calculator.choose('recipe', 'r');
+    expect(changes).toEqual(['view', 'view']);
+    expect(calculator.state.config).toBe(before);
+    expect(calculator.busy).toBe(true);
+    expect(engine.calls).toHaveLength(calls);
+    for (const one of work) one();
+    expect(calculator.busy).toBe(false);
+    expect(calculator.state.config.model).toEqual({ preset: 'b' });
+    expect(calculator.state.config.recipe?.preset).toBe('r');
+  });
+
+  test('is not asked for again where the configuration is the one that was answered', () => {
+    const { calculator, engine, changes } = started();
+    calculator.set('/recipe/tensor_parallel', 2);
+    const { config } = calculator.state;
+    const calls = engine.calls.length;
+    calculator.use(config, 'choice');
+    expect(engine.calls).toHaveLength(calls);
+    expect(changes.at(-1)).toBe('choice');
+    calculator.set('/recipe/tensor_parallel', 3);
+    calculator.use(config, 'choice');
+    expect(calculator.state.issues).toEqual([]);
+    expect(calculator.value('/recipe/tensor_parallel')).toBe(2);
+  });
 });

@@ -44,15 +44,29 @@ function gist(view: View, title: string, fields: Field[]): string {
     .join(', ');
 }
 
-function group(view: View, { title, fields }: Group, open: boolean) {
+/** `id` stands for a group whose fields are drawn only while it is open. */
+function group(view: View, { title, fields }: Group, open: boolean, id?: string) {
   const edits = fields.filter(field => view.calculator.state.edited.has(field.path)).length;
   return html`<details class="group" ?open=${open} data-group=${title}>
-    <summary>
+    <summary @click=${id ? unfold(view, id) : nothing}>
       <span>${title}</span><span class="gist muted">${gist(view, title, fields)}</span>${edits > 0 ? html`<span class="badge">${plural(edits, 'change')}</span>` : nothing}${icons.chevron()}
     </summary>
-    <div class="fields">${fields.map(field => fieldRow(view, field))} ${derived(view, title)}</div>
+    ${
+      open || !id
+        ? html`<div class="fields">${fields.map(field => fieldRow(view, field))} ${derived(view, title)}</div>`
+        : nothing
+    }
   </details>`;
 }
+
+/** What opens comes with its contents, in one paint. */
+const unfold = (view: View, id: string) => (event: Event) => {
+  event.preventDefault();
+  view.toggle(id);
+};
+
+/** Stands for a group under "More" among what is open. */
+export const groupId = (title: string) => `group/${title}`;
 
 function more(view: View, groups: Group[]) {
   const { fieldQuery } = view;
@@ -68,8 +82,8 @@ function more(view: View, groups: Group[]) {
     .filter(({ fields }) => fields.length > 0);
   const all = groups.reduce((sum, { fields }) => sum + fields.length, 0);
   const open = view.open.has('more');
-  return html`<details class="group more" ?open=${open} @toggle=${(event: Event) => view.toggle('more', (event.target as HTMLDetailsElement).open)}>
-    <summary><span>More</span><span class="badge">${plural(all, 'field')}</span>${icons.chevron()}</summary>
+  return html`<details class="group more" ?open=${open}>
+    <summary @click=${unfold(view, 'more')}><span>More</span><span class="badge">${plural(all, 'field')}</span>${icons.chevron()}</summary>
     ${
       open
         ? html`<div class="box findfield">
@@ -83,7 +97,7 @@ function more(view: View, groups: Group[]) {
                 @input=${(event: Event) => view.findField((event.target as HTMLInputElement).value)}
               />
             </div>
-            ${found.map(one => keyed(one.title, group(view, one, wanted.length > 0 || view.open.has(one.title))))}
+            ${found.map(one => keyed(one.title, group(view, one, wanted.length > 0 || view.open.has(groupId(one.title)), groupId(one.title))))}
             ${found.length === 0 ? html`<p class="muted derived" role="status">No field matches.</p>` : nothing}`
         : nothing
     }

@@ -1,6 +1,8 @@
 // Brings a place of the calculator into view and, where it can take it, into focus.
 
 import type { LitElement } from 'lit';
+import { groupFields } from '../fields.js';
+import { groupId } from './controls.js';
 import { idOf } from './number_field.js';
 import type { View } from './view.js';
 
@@ -35,7 +37,10 @@ export function goTo(view: View & LitElement, target: string): void {
     return field;
   };
   if (focus()) return;
+  const { more } = groupFields(view.calculator.state.engine?.presets.fields ?? []);
+  const group = more.find(({ fields }) => fields.some(({ path }) => path === target));
   view.fieldQuery = '';
   view.toggle('more', true);
+  if (group) view.toggle(groupId(group.title), true);
   view.updateComplete.then(focus);
 }

@@ -91,7 +91,8 @@ function component(view: View, result: Result, name: ComponentName, largest: boo
 
 export function rows(view: View, result: Result) {
   const { units } = view.calculator.state;
-  return guard([result, units, view.open], () => table(view, result, units));
+  const opened = [...view.open].filter(id => id.startsWith('rows/'));
+  return guard([result, units, opened.join()], () => table(view, result, units));
 }
 
 function table(view: View, result: Result, units: Units) {
