@@ -6,12 +6,25 @@
 #include "engine/advice/remedy.h"
 #include "engine/estimate.h"
 #include "engine/peak.h"
+#include "engine/validation/validate.h"
 
 namespace trainmem {
 
 namespace {
 
+bool made(const Change& change, Config& config) {
+  return change.apply(config, change.amount) && validate(config).empty();
+}
+
 bool same_id(const Change* a, const Change* b) { return std::string_view(a->id) == b->id; }
+
+Bytes model_states(const Peak& peak) {
+  Bytes sum = 0;
+  for (const Component part :
+       {Component::weights, Component::master_weights, Component::gradients, Component::optimizer_states})
+    sum += peak.components[static_cast<std::size_t>(part)];
+  return sum;
+}
 
 /// What is less than a thousandth of the whole is no advice.
 bool worth_saying(Bytes saved, const Result& before) { return saved > before.device.expected / 1000; }
@@ -21,10 +34,11 @@ std::vector<Suggestion> try_all(const Config& config, const Result& result) {
   std::vector<Suggestion> found;
   for (const Change& change : all_changes()) {
     Suggestion tried{&change, config, {}, 0};
-    if (!make(change, tried.config)) continue;
+    if (!made(change, tried.config)) continue;
     const bool pools_alone = tried.config.recipe.expandable_segments != config.recipe.expandable_segments;
     if (!pools_alone && estimate_peak(tried.config).allocated >= result.allocated) continue;
     tried.after = outcome(tried.config);
+    if (tried.after.host > host_memory_of_a_gpu) continue;
     tried.saved = result.device.expected - tried.after.device.expected;
     if (worth_saying(tried.saved, result)) found.push_back(std::move(tried));
   }
@@ -52,17 +66,24 @@ std::vector<Suggestion> best_degrees(const std::vector<Suggestion>& all) {
 
 Outcome outcome(const Config& config) {
   const Result result = estimate(config);
-  return {result.allocated, result.components, result.reserved,  result.device,
-          result.verdict,   result.num_gpus,   result.parameters};
+  return {result.allocated,       result.components, result.reserved, result.device,
+          in_host_memory(config), result.verdict,    result.num_gpus, result.parameters};
+}
+
+Bytes in_host_memory(const Config& config) {
+  if (!config.recipe.offload_parameters && !config.recipe.offload_optimizer) return 0;
+  Config at_home = config;
+  at_home.recipe.offload_parameters = false;
+  at_home.recipe.offload_optimizer = false;
+  return std::max<Bytes>(0, model_states(estimate_peak(at_home)) - model_states(estimate_peak(config)));
 }
 
 Advice advise(const Config& config, const Result& result) {
   Advice advice;
   advice.diagnoses = diagnose(config, result);
-  const std::vector<Suggestion> all = try_all(config, result);
-  advice.suggestions = best_degrees(all);
+  advice.suggestions = best_degrees(try_all(config, result));
   if (result.verdict.fit == Fit::does_not_fit || result.verdict.fit == Fit::tight) {
-    advice.remedy = find_remedy(config, advice.suggestions, all);
+    advice.remedies = find_remedies(config, advice.suggestions);
   }
   return advice;
 }

@@ -31,12 +31,17 @@ struct Outcome {
   ComponentBytes components{};  ///< at the peak; sum: allocated
   Range reserved;
   Range device;
+  Bytes host = 0;  ///< weights, gradients and states that wait in host memory, for each GPU
   Verdict verdict;
   std::int64_t num_gpus = 1;
   std::int64_t parameters = 0;  ///< of the whole model
 };
 
 Outcome outcome(const Config& config);
+
+/// Weights, master weights, gradients and optimizer states that offloading keeps away from each GPU: what the same
+/// configuration would hold there at its peak without it, less what it holds with it. Checkpoints are not in it.
+Bytes in_host_memory(const Config& config);
 
 /// A change that saves memory, with what the engine says of the configuration after it.
 struct Suggestion {
@@ -46,7 +51,7 @@ struct Suggestion {
   Bytes saved = 0;  ///< device memory before less after
 };
 
-/// What makes a configuration that does not fit fit: changes made one after another. Empty: none was found.
+/// What makes a configuration that does not fit fit: one change, or a few together.
 struct Remedy {
   std::vector<const Change*> changes;
   Config config;
@@ -56,7 +61,7 @@ struct Remedy {
 struct Advice {
   std::vector<Diagnosis> diagnoses;
   std::vector<Suggestion> suggestions;  ///< cheap ones first, then by bytes saved; from a thousandth of the whole on
-  Remedy remedy;                        ///< only where the verdict is does_not_fit or tight
+  std::vector<Remedy> remedies;         ///< cheapest first; only where the verdict is does_not_fit or tight
 };
 
 /// The configuration is valid and modelled, and the result is its own.

@@ -1,145 +1,10 @@
 #include "engine/advice/changes.h"
 
+#include "engine/advice/edits.h"
+
 namespace trainmem {
 
 namespace {
-
-template <class Value>
-bool set(Value& member, Value value) {
-  if (member == value) return false;
-  member = value;
-  return true;
-}
-
-bool is_megatron(const Config& c) { return c.recipe.framework == Framework::megatron; }
-
-bool is_16_bit(Precision precision) { return precision == Precision::bf16 || precision == Precision::fp16; }
-
-/// More data-parallel GPUs see the same global batch, where the accumulation steps divide.
-void widen_data_parallel(Recipe& recipe, std::int64_t factor) {
-  recipe.data_parallel_size *= factor;
-  if (recipe.gradient_accumulation_steps % factor == 0) recipe.gradient_accumulation_steps /= factor;
-}
-
-bool smaller_micro_batch(Config& c, std::int64_t factor) {
-  Recipe& r = c.recipe;
-  if (factor == 0) factor = r.micro_batch_size;
-  if (factor < 2 || r.micro_batch_size % factor != 0) return false;
-  r.micro_batch_size /= factor;
-  r.gradient_accumulation_steps *= factor;
-  return true;
-}
-
-bool attention_kernel(Config& c, std::int64_t kernel) {
-  const bool torch_name = static_cast<AttentionKernel>(kernel) == AttentionKernel::sdpa;
-  return !(torch_name && is_megatron(c)) && set(c.recipe.attention, static_cast<AttentionKernel>(kernel));
-}
-
-bool loss_kind(Config& c, std::int64_t kind) { return set(c.recipe.loss, static_cast<Loss>(kind)); }
-
-bool optimizer_step(Config& c, std::int64_t kind) {
-  return set(c.recipe.optimizer_implementation, static_cast<OptimizerImplementation>(kind));
-}
-
-bool optimizer_kind(Config& c, std::int64_t kind) { return set(c.recipe.optimizer, static_cast<Optimizer>(kind)); }
-
-bool recomputation_kind(Config& c, std::int64_t kind) {
-  Recipe& r = c.recipe;
-  const auto wanted = static_cast<Recomputation>(kind);
-  if (r.recomputation == Recomputation::full && r.recomputation_layers == 0) return false;
-  if (wanted == Recomputation::every_k) r.recomputation_interval = 2;
-  r.recomputation_layers = 0;
-  return set(r.recomputation, wanted);
-}
-
-bool shard_states(Config& c, std::int64_t kind) {
-  const auto wanted = static_cast<DataParallel>(kind);
-  Recipe& r = c.recipe;
-  if (r.data_parallel_size < 2 || is_megatron(c)) return false;
-  const bool fully = r.data_parallel == DataParallel::fsdp || r.data_parallel == DataParallel::zero3;
-  if (fully || wanted <= r.data_parallel) return false;
-  const bool zero = wanted != DataParallel::fsdp;
-  // ZeRO trains with fp32 master weights, FSDP in the precision that the recipe has.
-  if (zero && (is_16_bit(r.precision) || r.precision == Precision::bf16_autocast)) r.precision = Precision::bf16_mixed;
-  if (zero && r.precision == Precision::fp16_autocast) r.precision = Precision::fp16_mixed;
-  if (!zero && r.precision == Precision::bf16_mixed) r.precision = Precision::fsdp_bf16;
-  r.data_parallel = wanted;
-  return true;
-}
-
-/// Weights, gradients and states divided over `factor` times as many GPUs.
-bool shard_over_more_gpus(Config& c, std::int64_t factor) {
-  Recipe& r = c.recipe;
-  if (is_megatron(c)) {
-    r.distributed_optimizer = r.data_parallel == DataParallel::ddp;
-  } else if (r.data_parallel == DataParallel::ddp) {
-    r.data_parallel = DataParallel::fsdp;
-  }
-  widen_data_parallel(r, factor);
-  return true;
-}
-
-/// `ways` GPUs in place of `dimension`, taken from the data-parallel ones where those divide: then there are as many
-/// GPUs and sequences a step as before. False if that is not a multiple of what there is.
-template <class Count>
-bool regroup(Recipe& r, Count& dimension, std::int64_t ways) {
-  const std::int64_t now = dimension;
-  if (ways <= now || ways % now != 0) return false;
-  const std::int64_t factor = ways / now;
-  if (r.data_parallel_size % factor == 0) {
-    r.data_parallel_size /= factor;
-    r.gradient_accumulation_steps *= factor;
-  }
-  dimension = ways;
-  return true;
-}
-
-bool split_layers(Config& c, std::int64_t ways) {
-  if (!regroup(c.recipe, c.recipe.tensor_parallel, ways)) return false;
-  c.recipe.sequence_parallel = true;
-  return true;
-}
-
-bool split_model(Config& c, std::int64_t stages) {
-  Recipe& r = c.recipe;
-  if (!regroup(r, r.pipeline_parallel, stages)) return false;
-  // A pipeline with fewer micro-batches than stages stands still most of the time.
-  if (r.gradient_accumulation_steps < stages) r.gradient_accumulation_steps = stages;
-  return true;
-}
-
-bool split_sequence(Config& c, std::int64_t ways) { return regroup(c.recipe, c.recipe.context_parallel, ways); }
-
-bool adapters(Config& c, std::int64_t rank) {
-  if (c.recipe.lora.rank > 0) return false;
-  c.recipe.lora.rank = rank;
-  return true;
-}
-
-bool quantised_adapters(Config& c, std::int64_t rank) {
-  if (c.recipe.quantization != Quantization::none) return false;
-  if (c.recipe.lora.rank == 0) c.recipe.lora.rank = rank;
-  c.recipe.quantization = Quantization::nf4_double;
-  return true;
-}
-
-bool lower_precision(Config& c, std::int64_t) {
-  Recipe& r = c.recipe;
-  if (r.precision == Precision::fp32) return set(r.precision, Precision::bf16_autocast);
-  return false;
-}
-
-bool pure_16_bit(Config& c, std::int64_t) {
-  switch (c.recipe.precision) {
-    case Precision::fp32:
-    case Precision::bf16_autocast:
-    case Precision::bf16_mixed:
-    case Precision::fsdp_bf16: return set(c.recipe.precision, Precision::bf16);
-    case Precision::fp16_autocast:
-    case Precision::fp16_mixed: return set(c.recipe.precision, Precision::fp16);
-    default: return false;
-  }
-}
 
 template <class Enumeration>
 constexpr std::int64_t of(Enumeration value) {
@@ -155,6 +20,10 @@ constexpr const char* more_gpus = "More GPUs; the same global batch where the ac
 constexpr const char* split_gpus =
     "Two all-reduces of activations for each layer and pass, so best within one node; more GPUs unless data "
     "parallelism gives them up.";
+
+constexpr const char* gshard = "Lepikhin et al. 2020 (GShard), arXiv:2006.16668";
+constexpr const char* expert_meaning = "Data-parallel GPUs hold a part of the experts each, in place of all.";
+constexpr const char* expert_cost = "Tokens travel to their experts and back in every layer and pass.";
 
 constexpr Change changes[] = {
     {"smaller_micro_batch", "Smaller micro-batch, accumulated",
@@ -173,7 +42,7 @@ constexpr Change changes[] = {
      Cost::none, "Faster: the scores are not written to memory and read back.", "Dao et al. 2022, arXiv:2205.14135",
      of(AttentionKernel::flash), attention_kernel},
     {"plain_loss", "Logits as newer versions keep them", "One fp32 copy of the logits goes.", Cost::none,
-     "Costs nothing: transformers does so from 4.46 on.", "", of(Loss::full), loss_kind},
+     "None: transformers from 4.46 on.", "", of(Loss::full), loss_kind},
     {"fused_loss", "Fused cross-entropy", "Softmax and its gradient take no tensors of their own.", Cost::none,
      "Faster: one kernel in place of several.", "", of(Loss::fused), loss_kind},
     {"chunked_loss", "Loss in chunks", "Logits exist for a part of the tokens at a time.", Cost::none,
@@ -188,34 +57,35 @@ constexpr Change changes[] = {
      "Faster: one kernel in place of several.", "PyTorch torch/optim/adamw.py, fused",
      of(OptimizerImplementation::fused), optimizer_step},
     {"fused_norm", "Fused norms", "A norm keeps its input and one number for each token.", Cost::none,
-     "Faster: one kernel in place of several.", liger, 0,
-     [](Config& c, std::int64_t) { return set(c.recipe.fused_norm, true); }},
+     "Faster: one kernel in place of several.", liger, 0, turn_on<&Recipe::fused_norm>},
     {"fused_mlp", "Fused MLP activation", "Gate, activation and product keep less between them.", Cost::none,
-     "Faster: one kernel in place of several.", liger, 0,
-     [](Config& c, std::int64_t) { return set(c.recipe.fused_mlp, true); }},
+     "Faster: one kernel in place of several.", liger, 0, turn_on<&Recipe::fused_mlp>},
     {"fused_rope", "Fused rotary positions", "Turning queries and keys takes no temporaries.", Cost::none,
-     "Faster: one kernel in place of several.", liger, 0,
-     [](Config& c, std::int64_t) { return set(c.recipe.fused_rope, true); }},
+     "Faster: one kernel in place of several.", liger, 0, turn_on<&Recipe::fused_rope>},
+    {"compiled_blocks", "Compiled blocks", "The compiler fuses what lies between matrix products and keeps less of it.",
+     Cost::none, "Faster, after minutes of compilation.",
+     "PyTorch torch/_functorch/partitioners.py, min_cut_rematerialization_partition", 0,
+     turn_on<&Recipe::compile_blocks>},
+    {"grouped_experts", "Experts as one grouped product", "All experts of a GPU run as one product.", Cost::none,
+     "Faster: one kernel in place of many.", "Megatron-LM --moe-grouped-gemm", 0, turn_on<&Recipe::grouped_experts>},
+    {"fused_accumulation", "Gradients added by the product itself",
+     "A weight's gradient needs no tensor beside the main gradient.", Cost::none, "Faster: a copy less.",
+     "Megatron-LM, gradient_accumulation_fusion", 0, turn_on<&Recipe::gradient_accumulation_fusion>},
+    {"one_forward_one_backward", "1F1B in place of GPipe",
+     "A stage holds as many micro-batches as stages follow it, not all.", Cost::none,
+     "As fast: the same time is spent waiting.", "Narayanan et al. 2021, arXiv:2104.04473, section 2.2",
+     of(PipelineSchedule::gpipe), plain_schedule},
     {"bucket_view", "Gradients as views of DDP's buckets", "Gradients and buckets are one memory.", Cost::none,
-     "Costs nothing: a copy less.", "PyTorch DistributedDataParallel, gradient_as_bucket_view", 0,
-     [](Config& c, std::int64_t) {
-       return c.recipe.data_parallel == DataParallel::ddp && c.recipe.data_parallel_size > 1 &&
-              set(c.recipe.gradient_as_bucket_view, true);
-     }},
+     "None: a copy less.", "PyTorch DistributedDataParallel, gradient_as_bucket_view", 0, bucket_view},
     {"expandable_segments", "Expandable segments", "The allocator's pools grow in place, so less of them lies unused.",
-     Cost::none, "Costs nothing in most runs: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
-     "PyTorch notes on CUDA semantics, memory management", 0,
-     [](Config& c, std::int64_t) { return set(c.recipe.expandable_segments, true); }},
+     Cost::none, "None for most runs: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+     "PyTorch notes on CUDA semantics, memory management", 0, turn_on<&Recipe::expandable_segments>},
     {"distributed_optimizer", "Distributed optimizer", "Main weights and states are divided over data-parallel GPUs.",
      Cost::none, "As many bytes are exchanged: a reduce-scatter and an all-gather in place of an all-reduce.",
-     zero_paper, 0,
-     [](Config& c, std::int64_t) {
-       return is_megatron(c) && c.recipe.data_parallel_size > 1 && set(c.recipe.distributed_optimizer, true);
-     }},
+     zero_paper, 0, distributed_optimizer},
     {"sequence_parallel", "Sequence parallelism", "Norms, dropouts and residuals are divided over the sequence too.",
      Cost::none, "As many bytes are exchanged: a reduce-scatter and an all-gather in place of an all-reduce.",
-     korthikanti, 0,
-     [](Config& c, std::int64_t) { return c.recipe.tensor_parallel > 1 && set(c.recipe.sequence_parallel, true); }},
+     korthikanti, 0, sequence_parallel},
     {"zero1", "ZeRO-1: optimizer states divided", "Each data-parallel GPU holds a part of the optimizer states.",
      Cost::none, "As many bytes are exchanged as by plain data parallelism.", zero_paper, of(DataParallel::zero1),
      shard_states},
@@ -230,11 +100,27 @@ constexpr Change changes[] = {
      "1.5 times the bytes of plain data parallelism are exchanged, most of it behind computation.",
      "Zhao et al. 2023, arXiv:2304.11277", of(DataParallel::fsdp), shard_states},
     {"reshard", "FSDP frees gathered weights after forward", "Gathered blocks go when their forward has ended.",
-     Cost::speed, "Weights are gathered once more in backward.", "Zhao et al. 2023, arXiv:2304.11277", 0,
-     [](Config& c, std::int64_t) {
-       return c.recipe.data_parallel == DataParallel::fsdp && c.recipe.reshard_after_forward == Reshard::never &&
-              set(c.recipe.reshard_after_forward, Reshard::always);
-     }},
+     Cost::speed, "Weights are gathered once more in backward.", "Zhao et al. 2023, arXiv:2304.11277", 0, reshard},
+    {"one_forward_one_backward", "1F1B, not interleaved", "Fewer micro-batches are in flight on the first stages.",
+     Cost::speed, "Stages wait longer: as often as there were virtual stages.",
+     "Narayanan et al. 2021, arXiv:2104.04473, section 2.2", of(PipelineSchedule::interleaved), plain_schedule},
+    {"one_forward_one_backward", "1F1B in place of a zero-bubble schedule", "Gradients of weights are not put off.",
+     Cost::speed, "Stages wait for each other.", "Qi et al. 2023 (Zero Bubble), arXiv:2401.10241",
+     of(PipelineSchedule::zero_bubble), plain_schedule},
+    {"shard_over_all", "Divided over all GPUs, not within groups", "No two GPUs hold the same part.", Cost::speed,
+     "Weights are gathered across nodes.", "Zhao et al. 2023, arXiv:2304.11277, section 3.2", 0, shard_over_all},
+    {"expert_parallel", "Expert parallelism over 2 GPUs", expert_meaning, Cost::speed, expert_cost, gshard, 2,
+     split_experts},
+    {"expert_parallel", "Expert parallelism over 4 GPUs", expert_meaning, Cost::speed, expert_cost, gshard, 4,
+     split_experts},
+    {"expert_parallel", "Expert parallelism over 8 GPUs", expert_meaning, Cost::speed, expert_cost, gshard, 8,
+     split_experts},
+    {"expert_parallel", "Expert parallelism over 16 GPUs", expert_meaning, Cost::speed, expert_cost, gshard, 16,
+     split_experts},
+    {"expert_parallel", "Expert parallelism over 32 GPUs", expert_meaning, Cost::speed, expert_cost, gshard, 32,
+     split_experts},
+    {"expert_parallel", "Expert parallelism over 64 GPUs", expert_meaning, Cost::speed, expert_cost, gshard, 64,
+     split_experts},
     {"step_by_tensor", "Optimizer step tensor by tensor", "Temporaries exist for one tensor at a time.", Cost::speed,
      "The step itself is slower: a few kernels for each tensor.", "PyTorch torch/optim/adamw.py, foreach=False",
      of(OptimizerImplementation::for_loop), optimizer_step},
@@ -242,14 +128,16 @@ constexpr Change changes[] = {
      "No clipping by the total norm, no accumulation.",
      "PyTorch tutorial: how to save memory by fusing the optimizer "
      "step into the backward pass",
-     of(OptimizerImplementation::in_backward),
-     [](Config& c, std::int64_t kind) {
-       c.recipe.gradient_clipping = false;
-       return optimizer_step(c, kind);
-     }},
+     0, step_in_backward},
     {"recompute_attention", "Recompute core attention", "Scores, softmax and dropout are computed again in backward.",
      Cost::speed, "2.7 % more arithmetic for GPT-3 175B, 1.6 % for MT-NLG 530B.", korthikanti,
      of(Recomputation::selective_attention), recomputation_kind},
+    {"recompute_modules", "Recompute norms", "Outputs of norms are computed again in backward.", Cost::speed,
+     "A norm for each half of a block: next to nothing.", "Megatron-LM --recompute-modules layernorm", 0,
+     recompute_modules},
+    {"recompute_modules", "Recompute norms and MLPs",
+     "Norms and the inside of every MLP are computed again in backward.", Cost::speed, "The MLPs' forward runs twice.",
+     "Megatron-LM --recompute-modules layernorm mlp", 1, recompute_modules},
     {"recompute_operations", "Recompute cheap operations",
      "Matrix products are kept, what lies between them is computed again in backward.", Cost::speed,
      "Less than a second forward: every second matrix product is computed again.",
@@ -261,17 +149,24 @@ constexpr Change changes[] = {
      "About a third more arithmetic: the forward runs twice. Measured: 30 to 40 % more time.", korthikanti,
      of(Recomputation::full), recomputation_kind},
     {"offload_checkpoints", "Block inputs in host memory", "What recomputation starts from waits in host memory.",
-     Cost::speed, "Copies over PCIe, beside the computation.",
+     Cost::host, "Copies over PCIe, beside the computation.",
      "Rajbhandari et al. 2020 (ZeRO), arXiv:1910.02054, section 6.1: P_a+cpu", 0,
-     [](Config& c, std::int64_t) { return set(c.recipe.offload_checkpoints, true); }},
+     turn_on<&Recipe::offload_checkpoints>},
     {"offload_optimizer", "Optimizer states in host memory", "States live in host memory, where the step runs.",
-     Cost::speed, "Gradients and weights cross PCIe in every step.", "Ren et al. 2021 (ZeRO-Offload), arXiv:2101.06840",
-     0, [](Config& c, std::int64_t) { return set(c.recipe.offload_optimizer, true); }},
+     Cost::host, "Gradients and weights cross PCIe in every step.", "Ren et al. 2021 (ZeRO-Offload), arXiv:2101.06840",
+     0, turn_on<&Recipe::offload_optimizer>},
+    {"offload_parameters", "Parameters in host memory",
+     "Weights and states live in host memory; blocks come as they compute.", Cost::host,
+     "Every weight crosses PCIe in forward and backward.", "Rajbhandari et al. 2021 (ZeRO-Infinity), arXiv:2104.07857",
+     0, offload_parameters},
     {"autocast", "bf16 autocast", "Activations of matrix products take two bytes in place of four.", Cost::numbers,
      "Faster on tensor cores; other rounding.", "Micikevicius et al. 2018, arXiv:1710.03740", 0, lower_precision},
     {"pure_16_bit", "16-bit weights and states", "Weights, gradients and states take two bytes for each value.",
      Cost::numbers, "Faster, but small updates round away without master weights.",
      "Micikevicius et al. 2018, arXiv:1710.03740, section 3.1", 0, pure_16_bit},
+    {"moments_16_bit", "Moments in bf16", "Both moments take two bytes for each value in place of four.", Cost::numbers,
+     "None in speed; DeepSeek-V3 saw no loss in quality.",
+     "DeepSeek-AI 2024 (DeepSeek-V3), arXiv:2412.19437, section 3.3.3", 0, moments_16_bit},
     {"adamw_8bit", "8-bit AdamW", "Both moments take one byte for each value.", Cost::numbers,
      "As fast; states are quantised in blocks, with the same results in the paper's tasks.",
      "Dettmers et al. 2022, arXiv:2110.02861", of(Optimizer::adamw_8bit), optimizer_kind},
@@ -313,8 +208,14 @@ constexpr Change changes[] = {
     {"pipeline_parallel", "Pipeline of 8 stages", "Each stage holds a part of the layers.", Cost::gpus,
      "Stages wait for each other: (stages - 1) / micro-batches of the time.", "Narayanan et al. 2021, arXiv:2104.04473",
      8, split_model},
+    {"pipeline_parallel", "Pipeline of 16 stages", "Each stage holds a part of the layers.", Cost::gpus,
+     "Stages wait for each other: (stages - 1) / micro-batches of the time.", "Narayanan et al. 2021, arXiv:2104.04473",
+     16, split_model},
     {"context_parallel", "Context parallelism over 2 GPUs", "Each GPU holds a part of every sequence.", Cost::gpus,
      "Keys and values travel around a ring, beside the computation.", "Liu et al. 2023, arXiv:2310.01889", 2,
+     split_sequence},
+    {"context_parallel", "Context parallelism over 4 GPUs", "Each GPU holds a part of every sequence.", Cost::gpus,
+     "Keys and values travel around a ring, beside the computation.", "Liu et al. 2023, arXiv:2310.01889", 4,
      split_sequence},
     {"context_parallel", "Context parallelism over 8 GPUs", "Each GPU holds a part of every sequence.", Cost::gpus,
      "Keys and values travel around a ring, beside the computation.", "Liu et al. 2023, arXiv:2310.01889", 8,
@@ -327,6 +228,7 @@ const char* name(Cost cost) {
   switch (cost) {
     case Cost::none: return "none";
     case Cost::speed: return "speed";
+    case Cost::host: return "host";
     case Cost::numbers: return "numbers";
     case Cost::adapters: return "adapters";
     case Cost::gpus: return "gpus";

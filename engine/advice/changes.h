@@ -16,6 +16,7 @@ namespace trainmem {
 enum class Cost : std::uint8_t {
   none,      ///< the same training, no slower
   speed,     ///< the same training, slower
+  host,      ///< the same training, much slower: what waits in host memory crosses PCIe
   numbers,   ///< other rounding, or another optimizer
   adapters,  ///< another training: adapters learn, the model is frozen
   gpus,      ///< more GPUs, or others given up for it

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/advice/edits.h"
+#include "engine/estimate.h"
 #include "engine/peak.h"
 #include "engine/runtime.h"
 #include "engine/validation/validate.h"
@@ -13,17 +15,9 @@ namespace trainmem {
 
 namespace {
 
-constexpr std::size_t most_changes = 4;  ///< a longer list is another training, not advice
+constexpr std::size_t most_changes = 6;
 
-/// Changes that a search may take.
-struct Scope {
-  bool more_gpus;
-
-  bool holds(const Change& change) const {
-    return more_gpus ? change.cost != Cost::adapters : change.cost != Cost::gpus;
-  }
-  bool holds(const Suggestion& one) const { return holds(*one.change); }
-};
+using Changes = std::vector<const Change*>;
 
 bool same_id(const Change* a, const Change* b) { return std::string_view(a->id) == b->id; }
 
@@ -33,117 +27,136 @@ bool may_fit(const Config& config, Bytes allocated) {
   return allocated <= usable_capacity(config.gpu);
 }
 
-/// The cheapest single change that fits.
-Remedy single_that_fits(const std::vector<Suggestion>& singles, Scope scope) {
-  for (const Suggestion& one : singles) {
-    if (scope.holds(one) && one.after.verdict.fit == Fit::fits) return {{one.change}, one.config, one.after};
+/// One price: the changes that it buys.
+class Search {
+ public:
+  Search(const Config& config, const std::vector<Cost>& allowed) : start_(config) {
+    for (const Change& change : all_changes()) {
+      if (std::find(allowed.begin(), allowed.end(), change.cost) != allowed.end()) allowed_.push_back(&change);
+    }
   }
-  return {};
-}
 
-struct Pair {
-  const Suggestion* first;
-  const Suggestion* second;
-
-  int cost() const { return static_cast<int>(first->change->cost) + static_cast<int>(second->change->cost); }
-  std::int64_t gpus() const { return std::max(first->after.num_gpus, second->after.num_gpus); }
-  Bytes saved() const { return first->saved + second->saved; }
-
-  bool operator<(const Pair& other) const {
-    if (cost() != other.cost()) return cost() < other.cost();
-    return gpus() != other.gpus() ? gpus() < other.gpus() : saved() > other.saved();
+  Remedy run() {
+    Config config = start_;
+    Bytes peak = estimate_peak(config).allocated;
+    while (made_.size() < most_changes) {
+      // Where the tensors fit and the pools around them do not, less of the pools has to lie unused.
+      const bool pools_alone = may_fit(config, peak);
+      if (!(pools_alone && grow_pools_in_place(config)) && !lower_peak(config, peak)) return {};
+      Remedy remedy = {made_, config, {}};
+      if (fits(remedy)) return fewest(std::move(remedy));
+    }
+    return {};
   }
+
+ private:
+  bool grow_pools_in_place(Config& config) {
+    for (const Change* change : allowed_) {
+      Config changed = config;
+      if (change->apply != turn_on<&Recipe::expandable_segments>) continue;
+      if (!change->apply(changed, change->amount) || !validate(changed).empty()) return false;
+      config = std::move(changed);
+      made_.push_back(change);
+      return true;
+    }
+    return false;
+  }
+
+  /// The change, in its strongest degree that can be made, after which the peak is lowest.
+  bool lower_peak(Config& config, Bytes& peak) {
+    const Change* best = nullptr;
+    const Change* tried = nullptr;
+    Config best_config;
+    for (auto i = allowed_.rbegin(); i != allowed_.rend(); ++i) {
+      if (tried != nullptr && same_id(*i, tried)) continue;
+      Config changed = config;
+      if (!(*i)->apply(changed, (*i)->amount) || !validate(changed).empty()) continue;
+      tried = *i;
+      const Bytes after = estimate_peak(changed).allocated;
+      if (after >= peak) continue;
+      peak = after;
+      best = *i;
+      best_config = std::move(changed);
+    }
+    if (best == nullptr) return false;
+    config = std::move(best_config);
+    made_.push_back(best);
+    return true;
+  }
+
+  static bool fits(Remedy& remedy) {
+    if (!may_fit(remedy.config, estimate_peak(remedy.config).allocated)) return false;
+    remedy.after = outcome(remedy.config);
+    return remedy.after.verdict.fit == Fit::fits && remedy.after.host <= host_memory_of_a_gpu;
+  }
+
+  /// The remedy with these changes, if they can be made and fit.
+  bool becomes(Remedy& remedy, Changes changes) const {
+    Remedy other = {std::move(changes), start_, {}};
+    for (const Change* change : other.changes) {
+      if (!change->apply(other.config, change->amount)) return false;
+    }
+    if (!validate(other.config).empty() || !fits(other)) return false;
+    remedy = std::move(other);
+    return true;
+  }
+
+  Remedy fewest(Remedy remedy) const {
+    Changes dearest_first = remedy.changes;
+    std::stable_sort(dearest_first.begin(), dearest_first.end(),
+                     [](const Change* a, const Change* b) { return a->cost > b->cost; });
+    for (const Change* spared : dearest_first) {
+      Changes others = remedy.changes;
+      others.erase(std::find(others.begin(), others.end(), spared));
+      if (!others.empty()) becomes(remedy, std::move(others));
+    }
+    for (std::size_t i = 0; i < remedy.changes.size(); ++i) {
+      for (const Change* milder : allowed_) {
+        if (milder == remedy.changes[i]) break;
+        if (!same_id(milder, remedy.changes[i])) continue;
+        Changes changes = remedy.changes;
+        changes[i] = milder;
+        if (becomes(remedy, std::move(changes))) break;
+      }
+    }
+    return remedy;
+  }
+
+  const Config& start_;
+  Changes allowed_;
+  Changes made_;
 };
 
-/// Two changes that fit together, the cheapest pair first. A pair is tried in full only if its peak leaves room.
-Remedy pair_that_fits(const Config& config, const std::vector<Suggestion>& all, Scope scope) {
-  std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t j = i + 1; j < all.size(); ++j) {
-      const bool taken = scope.holds(all[i]) && scope.holds(all[j]) && !same_id(all[i].change, all[j].change);
-      if (taken) pairs.push_back({&all[i], &all[j]});
-    }
-  }
-  std::stable_sort(pairs.begin(), pairs.end());
-  for (const Pair& pair : pairs) {
-    Config changed = config;
-    if (!pair.first->change->apply(changed, pair.first->change->amount)) continue;
-    if (!make(*pair.second->change, changed)) continue;
-    if (!may_fit(changed, estimate_peak(changed).allocated)) continue;
-    const Outcome after = outcome(changed);
-    if (after.verdict.fit == Fit::fits) return {{pair.first->change, pair.second->change}, changed, after};
-  }
-  return {};
-}
-
-/// All of them, one after another; a remedy without changes if one of them cannot be made or it does not fit.
-Remedy made_in_a_row(const Config& config, const std::vector<const Change*>& changes) {
-  Remedy made{changes, config, {}};
-  for (const Change* change : changes) {
-    if (!make(*change, made.config)) return {};
-  }
-  if (!may_fit(made.config, estimate_peak(made.config).allocated)) return {};
-  made.after = outcome(made.config);
-  return made.after.verdict.fit == Fit::fits ? made : Remedy{};
-}
-
-/// Leaves out what is not needed once the later changes stand: the dearest first.
-Remedy without_the_needless(const Config& config, Remedy remedy) {
-  std::vector<const Change*> dearest = remedy.changes;
-  std::stable_sort(dearest.begin(), dearest.end(), [](const Change* a, const Change* b) { return a->cost > b->cost; });
-  for (const Change* change : dearest) {
-    std::vector<const Change*> fewer = remedy.changes;
-    fewer.erase(std::remove(fewer.begin(), fewer.end(), change), fewer.end());
-    Remedy less = made_in_a_row(config, fewer);
-    if (!less.changes.empty()) remedy = std::move(less);
-  }
-  return remedy;
-}
-
-/// Each time the change that leaves the lowest peak: a change that saves nothing alone may save most after another, as
-/// recomputation does once the optimizer's step is no longer the highest moment.
-Remedy chain_that_fits(const Config& config, Bytes allocated, Scope scope) {
-  Config reached = config;
-  std::vector<const Change*> chain;
-  while (chain.size() < most_changes) {
-    const Change* best = nullptr;
-    Config next;
-    for (const Change& change : all_changes()) {
-      const bool again =
-          std::any_of(chain.begin(), chain.end(), [&](const Change* one) { return same_id(one, &change); });
-      Config tried = reached;
-      if (again || !scope.holds(change) || !make(change, tried)) continue;
-      const Bytes peak = estimate_peak(tried).allocated;
-      if (peak >= allocated) continue;
-      allocated = peak;
-      best = &change;
-      next = std::move(tried);
-    }
-    if (!best) return {};
-    chain.push_back(best);
-    reached = std::move(next);
-    if (!may_fit(reached, allocated)) continue;
-    const Remedy found = made_in_a_row(config, chain);
-    if (!found.changes.empty()) return without_the_needless(config, found);
+Remedy single(const std::vector<Suggestion>& singles, const std::vector<Cost>& allowed) {
+  for (const Suggestion& one : singles) {
+    const bool bought = std::find(allowed.begin(), allowed.end(), one.change->cost) != allowed.end();
+    if (bought && one.after.verdict.fit == Fit::fits) return {{one.change}, one.config, one.after};
   }
   return {};
 }
 
 }  // namespace
 
-bool make(const Change& change, Config& config) {
-  return change.apply(config, change.amount) && validate(config).empty();
-}
-
-Remedy find_remedy(const Config& config, const std::vector<Suggestion>& singles, const std::vector<Suggestion>& all) {
-  const Bytes allocated = estimate_peak(config).allocated;
-  for (const Scope scope : {Scope{false}, Scope{true}}) {
-    Remedy found = single_that_fits(singles, scope);
-    if (found.changes.empty()) found = pair_that_fits(config, all, scope);
-    if (found.changes.empty()) found = chain_that_fits(config, allocated, scope);
-    if (!found.changes.empty()) return found;
+std::vector<Remedy> find_remedies(const Config& config, const std::vector<Suggestion>& singles) {
+  static const std::vector<Cost> same_training[] = {{Cost::none}, {Cost::none, Cost::speed}};
+  static const std::vector<Cost> others[] = {{Cost::none, Cost::speed, Cost::host},
+                                             {Cost::none, Cost::speed, Cost::numbers},
+                                             {Cost::none, Cost::speed, Cost::adapters},
+                                             {Cost::none, Cost::speed, Cost::gpus}};
+  const auto remedy = [&](const std::vector<Cost>& allowed) {
+    Remedy found = single(singles, allowed);
+    return found.changes.empty() ? Search(config, allowed).run() : found;
+  };
+  for (const std::vector<Cost>& allowed : same_training) {
+    Remedy found = remedy(allowed);
+    if (!found.changes.empty()) return {std::move(found)};
   }
-  return {};
+  std::vector<Remedy> found;
+  for (const std::vector<Cost>& allowed : others) {
+    Remedy one = remedy(allowed);
+    if (!one.changes.empty()) found.push_back(std::move(one));
+  }
+  return found;
 }
 
 }  // namespace trainmem

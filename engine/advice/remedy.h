@@ -1,4 +1,4 @@
-// What makes a configuration that does not fit fit: one change, two together, or several in a row.
+// What makes a configuration fit: few changes together, for each kind of price that may be paid.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,14 @@
 
 namespace trainmem {
 
-/// Makes the change: false if it says nothing new, or what comes out is not valid.
-bool make(const Change& change, Config& config);
+/// What advice counts on for each GPU: NVIDIA DGX H100, datasheet, has 2 TB for eight.
+constexpr Bytes host_memory_of_a_gpu = 250'000'000'000;
 
-/// On the GPUs there are if that can be, the fewest changes first and then the cheapest; else with more GPUs.
-/// `singles` is the best degree of each change, `all` every degree of it.
-Remedy find_remedy(const Config& config, const std::vector<Suggestion>& singles, const std::vector<Suggestion>& all);
+/// Changes with which a configuration that does not fit, or barely, fits. The same training at the same speed where
+/// that is possible, else the same training slower; else one remedy each of those that there are: with host memory,
+/// with other rounding or another optimizer, with adapters in place of the model, with more GPUs. None can be spared,
+/// and none is stronger than it must be. Found step by step, each time by the change that lowers the peak most: another
+/// combination may fit where none is found. `singles` are the suggestions for it, cheap ones first.
+std::vector<Remedy> find_remedies(const Config& config, const std::vector<Suggestion>& singles);
 
 }  // namespace trainmem

@@ -60,6 +60,7 @@ void write_outcome(const Outcome& outcome, JsonWriter& out) {
   out.key("allocated").integer(outcome.allocated);
   write_range(outcome.reserved, out.key("reserved"));
   write_range(outcome.device, out.key("device"));
+  if (outcome.host > 0) out.key("host").integer(outcome.host);
   write_components(outcome.components, out.key("components"));
   out.key("verdict").raw(write_verdict(outcome.verdict));
   out.key("num_gpus").integer(outcome.num_gpus);
@@ -82,18 +83,20 @@ std::string write_advice(const Config& config, const Advice& advice) {
     out.close_object();
   }
   out.close_array();
-  if (!advice.remedy.changes.empty()) {
-    out.key("remedy").open_object();
+  out.key("remedies").open_array();
+  for (const Remedy& remedy : advice.remedies) {
+    out.open_object();
     out.key("changes").open_array();
-    for (const Change* change : advice.remedy.changes) {
+    for (const Change* change : remedy.changes) {
       out.open_object();
       write(*change, out);
       out.close_object();
     }
     out.close_array();
-    write_after(config, advice.remedy.config, advice.remedy.after, out);
+    write_after(config, remedy.config, remedy.after, out);
     out.close_object();
   }
+  out.close_array();
   out.close_object();
   return out.take();
 }

@@ -12,6 +12,7 @@ const char* cost_heading(Cost cost) {
   switch (cost) {
     case Cost::none: return "Without cost in speed:";
     case Cost::speed: return "At some cost in speed:";
+    case Cost::host: return "With host memory, slower:";
     case Cost::numbers: return "With other rounding, or another optimizer:";
     case Cost::adapters: return "Training adapters in place of the model:";
     case Cost::gpus: return "With more GPUs, or GPUs put to another use:";
@@ -30,14 +31,21 @@ const char* fit_words(Fit fit) {
 }
 
 std::string remedy_line(const Remedy& remedy) {
-  if (remedy.changes.empty()) return "No few changes make it fit; trainmem plan tries more GPUs.\n";
-  std::string line = "What would make it fit: ";
+  std::string line;
   for (std::size_t i = 0; i < remedy.changes.size(); ++i) {
     line += (i > 0 ? " + " : "") + std::string(remedy.changes[i]->title);
   }
-  line += ", " + gibibytes(remedy.after.device.expected);
+  line += ": " + gibibytes(remedy.after.device.expected);
   if (remedy.after.num_gpus > 1) line += " on each of " + grouped(remedy.after.num_gpus) + " GPUs";
-  return wrapped(line + ".", 100);
+  if (remedy.after.host > 0) line += ", and " + gibibytes(remedy.after.host) + " of host memory for each";
+  return "- " + wrapped(line, 98) + "  " + format_link(remedy.config) + "\n";
+}
+
+std::string remedy_lines(const std::vector<Remedy>& remedies) {
+  if (remedies.empty()) return "No few changes together make it fit; trainmem plan tries more GPUs.\n";
+  std::string out = "What would make it fit:\n";
+  for (const Remedy& remedy : remedies) out += remedy_line(remedy);
+  return out;
 }
 
 }  // namespace
@@ -52,7 +60,7 @@ std::string diagnosis_lines(const std::vector<Diagnosis>& diagnoses) {
 
 std::string advice_table(const Advice& advice, const Verdict& before) {
   std::string out;
-  if (before.fit == Fit::does_not_fit || before.fit == Fit::tight) out += remedy_line(advice.remedy) + "\n";
+  if (before.fit == Fit::does_not_fit || before.fit == Fit::tight) out += remedy_lines(advice.remedies) + "\n";
   if (advice.suggestions.empty()) return out + "No single change saves memory.\n";
   out += left("What each change alone saves", 56) + right("saved", 12) + right("then", 14) + "\n";
   const Suggestion* last = nullptr;

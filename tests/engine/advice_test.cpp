@@ -2,7 +2,9 @@
 // statements about single changes come out.
 #include "engine/advice/advice.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "engine/border/answer.h"
 #include "engine/border/link.h"
@@ -54,6 +56,19 @@ void check_against_fresh_estimate(const Config& config, const Outcome& after) {
   CHECK(after.num_gpus == fresh.result.num_gpus);
 }
 
+/// Without any one of its changes, a remedy of several cannot be made or does not fit.
+void check_that_none_can_be_spared(const Config& config, const Remedy& remedy) {
+  for (const Change* spared : remedy.changes) {
+    if (remedy.changes.size() == 1) return;
+    Config fewer = config;
+    bool made = true;
+    for (const Change* change : remedy.changes)
+      made = made && (change == spared || change->apply(fewer, change->amount));
+    INFO(spared->id);
+    if (made && validate(fewer).empty()) CHECK(estimate(fewer).verdict.fit != Fit::fits);
+  }
+}
+
 void check(const Config& config, const Result& result, const Advice& advice) {
   REQUIRE(advice.diagnoses.size() == 3);
   const Suggestion* last = nullptr;
@@ -69,12 +84,14 @@ void check(const Config& config, const Result& result, const Advice& advice) {
     last = &one;
   }
   const bool needed = result.verdict.fit == Fit::does_not_fit || result.verdict.fit == Fit::tight;
-  if (!needed) CHECK(advice.remedy.changes.empty());
-  if (advice.remedy.changes.empty()) return;
-  CHECK(advice.remedy.changes.size() <= 4);
-  CHECK(advice.remedy.after.verdict.fit == Fit::fits);
-  check_against_fresh_estimate(advice.remedy.config, advice.remedy.after);
-  CHECK(validate(config).empty());
+  if (!needed) CHECK(advice.remedies.empty());
+  for (const Remedy& remedy : advice.remedies) {
+    CHECK(!remedy.changes.empty());
+    CHECK(remedy.changes.size() <= 6);
+    CHECK(remedy.after.verdict.fit == Fit::fits);
+    check_against_fresh_estimate(remedy.config, remedy.after);
+    check_that_none_can_be_spared(config, remedy);
+  }
 }
 
 }  // namespace
@@ -104,29 +121,57 @@ TEST_CASE("advice: random configurations are advised without surprises") {
 TEST_CASE("advice: what does not fit gets the cheapest change that fits, or two") {
   const Advised one = advised("model=llama2-7b&gpu=a100-80gb-sxm&precision=bf16&mbs=8&seq=4096&opt_impl=fused");
   REQUIRE(one.result.verdict.fit == Fit::does_not_fit);
-  REQUIRE(one.advice.remedy.changes.size() == 1);
-  CHECK(one.advice.remedy.changes[0]->cost == Cost::none);
+  REQUIRE(one.advice.remedies.size() == 1);
+  REQUIRE(one.advice.remedies[0].changes.size() == 1);
+  CHECK(one.advice.remedies[0].changes[0]->cost == Cost::none);
 
   const Advised two = advised("model=llama3.1-70b&gpu=h100-sxm&recipe=torchtitan-llama3-8b");
   REQUIRE(two.result.verdict.fit == Fit::does_not_fit);
   for (const Suggestion& single : two.advice.suggestions) CHECK(single.after.verdict.fit != Fit::fits);
-  CHECK(two.advice.remedy.changes.size() == 2);
+  REQUIRE(!two.advice.remedies.empty());
+  for (const Remedy& remedy : two.advice.remedies) CHECK(remedy.changes.size() >= 2);
+}
+
+TEST_CASE("advice: what saves only after another change is found too, with one remedy for each price") {
+  const Advised one = advised(R"({"model": "llama3-8b", "gpu": "rtx-4090"})");
+  CHECK(one.find("recompute_all") == nullptr);
+  std::vector<Cost> prices;
+  for (const Remedy& remedy : one.advice.remedies) {
+    Cost dearest = Cost::none;
+    for (const Change* change : remedy.changes) dearest = std::max(dearest, change->cost);
+    prices.push_back(dearest);
+    CHECK((remedy.after.num_gpus > 1) == (dearest == Cost::gpus));
+    CHECK((remedy.config.recipe.lora.rank > 0) == (dearest == Cost::adapters));
+  }
+  CHECK(prices == std::vector<Cost>{Cost::numbers, Cost::adapters, Cost::gpus});
+  const Remedy& adapters = one.advice.remedies[1];
+  REQUIRE(adapters.changes.size() == 2);
+  CHECK(std::string(adapters.changes[0]->id) == "qlora");
+  CHECK(std::string(adapters.changes[1]->id).substr(0, 9) == "recompute");
+}
+
+TEST_CASE("advice: experts that every GPU holds are divided") {
+  const Advised a = advised("model=deepseek-v3&gpu=h100-sxm&recipe=megatron-gpt3-175b&pp_last=1");
+  REQUIRE(a.result.verdict.fit == Fit::does_not_fit);
+  REQUIRE(a.advice.remedies.size() == 1);
+  REQUIRE(a.advice.remedies[0].changes.size() == 1);
+  CHECK(std::string(a.advice.remedies[0].changes[0]->id) == "expert_parallel");
+}
+
+// 70.55 billion parameters, trained under FSDP2 with fp32 shards, gradients and two moments: 16 bytes each over 8 GPUs.
+TEST_CASE("advice: what offloading asks of host memory is said, and a machine is not asked for more than it has") {
+  const Advised a = advised("model=llama3.1-70b&gpu=h100-sxm&recipe=fsdp2-8-gpus");
+  REQUIRE(a.find("offload_parameters") != nullptr);
+  const auto host = static_cast<double>(a.find("offload_parameters")->after.host);
+  CHECK(host == Approx(70.554e9 * 16 / 8).epsilon(0.05));
+
+  const Advised larger = advised("model=llama3.1-405b&gpu=h100-sxm&recipe=fsdp2-8-gpus");
+  CHECK(larger.find("offload_parameters") == nullptr);
+  for (const Remedy& remedy : larger.advice.remedies) CHECK(!remedy.config.recipe.offload_parameters);
 }
 
 // ZeRO, arXiv:1910.02054, figure 1: 7.5 billion parameters, 64 GPUs, mixed precision Adam: 31.4 GB of model states with
 // the optimizer states divided, 1.9 GB with gradients and parameters divided too.
-TEST_CASE("advice: what saves only after another change is found too, before more GPUs are asked for") {
-  const Advised one = advised(R"({"model": "llama3-8b", "gpu": "rtx-4090"})");
-  CHECK(one.find("recompute_all") == nullptr);
-  const Remedy& remedy = one.advice.remedy;
-  REQUIRE(remedy.changes.size() == 2);
-  CHECK(std::string(remedy.changes[0]->id) == "qlora");
-  CHECK(std::string(remedy.changes[1]->id).substr(0, 9) == "recompute");
-  CHECK(remedy.after.num_gpus == 1);
-  CHECK(remedy.after.verdict.fit == Fit::fits);
-  check_against_fresh_estimate(remedy.config, remedy.after);
-}
-
 TEST_CASE("advice: dividing states over 64 GPUs leaves what the ZeRO paper says") {
   const std::string model =
       R"({"model":{"model_type":"gpt2","vocab_size":50257,"hidden_size":4096,"num_hidden_layers":36,)"

@@ -14,7 +14,8 @@ const later = 500;
 
 export class Companion implements ReactiveController, ViewCompanion {
   private readonly history = new History();
-  private found: Remedy | null | undefined;
+  /** Each price's, as advice found them for the configuration in the fields. */
+  remedies: Remedy[] | undefined;
   private wanted = false;
   /** Where undo and redo lead, until it is answered. */
   private target: Config | undefined;
@@ -47,14 +48,15 @@ export class Companion implements ReactiveController, ViewCompanion {
     setTimeout(() => import('./explore/explore.js').catch(() => undefined), refused ? 0 : later);
   }
 
-  /** What a first visit shows is recorded. */
+  /**
+   * Of all remedies the one with the fewest changes, and of those the cheapest; null: none was found; undefined: not yet
+   * known. What a first visit shows is recorded.
+   */
   get remedy(): Remedy | null | undefined {
     const { engine, good } = this.host.calculator.state;
-    const known = this.found === undefined && good ? engine?.known('advice', good.link) : undefined;
-    return known ? (known as { advice: Advice }).advice.remedy : this.found;
-  }
-  set remedy(remedy: Remedy | null | undefined) {
-    this.found = remedy;
+    const known = this.remedies ? undefined : good && engine?.known('advice', good.link);
+    const remedies = known ? (known as { advice: Advice }).advice.remedies : this.remedies;
+    return remedies && ([...remedies].sort((a, b) => a.changes.length - b.changes.length)[0] ?? null);
   }
 
   note(): void {

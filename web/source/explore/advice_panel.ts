@@ -1,15 +1,16 @@
 // What to change: three questions about the peak, and every change that saves memory, each one click.
 
 import { css, html, nothing } from 'lit';
-import { gigabytes, percent, plural } from '../format.js';
+import { gigabytes, percent, plural, type Units } from '../format.js';
 import { fold } from '../views/fold.js';
-import type { Advice, Cost, Diagnosis, Suggestion } from './answers.js';
+import type { Advice, Changed, Cost, Diagnosis, Remedy, Suggestion } from './answers.js';
 import { fitBadge, marginWords, settingWords } from './go_and_say.js';
 import type { Explorer } from './panel.js';
 
 const headings: Record<Cost, string> = {
   none: 'Costs nothing, or is faster',
   speed: 'Costs some speed',
+  host: 'Uses host memory, slower',
   numbers: 'Other rounding, or another optimizer',
   adapters: 'Trains adapters in place of the model',
   gpus: 'Takes more GPUs, or puts them to another use',
@@ -27,6 +28,9 @@ function question({ units }: Explorer, { question: asked, yes, bytes, of, senten
   </li>`;
 }
 
+const hostWords = ({ after: { host } }: Changed, units: Units) =>
+  host === undefined ? '' : ` ${gigabytes(host, units)} of host memory for each GPU.`;
+
 function suggestion(explorer: Explorer, one: Suggestion) {
   const { units, fields, good } = explorer;
   const { after } = one;
@@ -34,7 +38,7 @@ function suggestion(explorer: Explorer, one: Suggestion) {
   return html`<li class="suggestion">
     <div class="what">
       <p><strong>${one.title}</strong></p>
-      <p>${one.meaning} <span class="muted">${one.cost_words}</span></p>
+      <p>${one.meaning} <span class="muted">${one.cost_words}${hostWords(one, units)}</span></p>
       <p class="sets muted">
         ${one.sets.map(set => settingWords(fields, set)).join(', ')}${one.source ? html`. <cite>${one.source}</cite>` : nothing}
       </p>
@@ -48,6 +52,32 @@ function suggestion(explorer: Explorer, one: Suggestion) {
       explorer.readonly
         ? nothing
         : html`<button type="button" class="button" aria-label="Apply: ${one.title}" @click=${() => explorer.apply(one.config, one.title)}>
+            Apply
+          </button>`
+    }
+  </li>`;
+}
+
+/** Changes that fit together. Their titles are those of the suggestions below, which say what each is. */
+function remedyItem(explorer: Explorer, one: Remedy) {
+  const { units, fields, good } = explorer;
+  const { after } = one;
+  const words = one.changes.map(({ title }) => title).join(' + ');
+  const gpus = after.num_gpus === good.result.num_gpus ? '' : `on ${plural(after.num_gpus, 'GPU')}`;
+  return html`<li class="suggestion">
+    <div class="what">
+      <p><strong>${words}</strong></p>
+      <p class="sets muted">${one.sets.map(set => settingWords(fields, set)).join(', ')}${hostWords(one, units)}</p>
+    </div>
+    <p class="saves">
+      <strong class="figure">${gigabytes(after.device.expected, units)}</strong>
+      ${gpus ? html`<span class="muted">${gpus}</span>` : nothing}
+      <span title=${marginWords(after.verdict, units)}>${fitBadge(after.verdict)}</span>
+    </p>
+    ${
+      explorer.readonly
+        ? nothing
+        : html`<button type="button" class="button" aria-label="Apply: ${words}" @click=${() => explorer.apply(one.config, words)}>
             Apply
           </button>`
     }
@@ -70,6 +100,12 @@ export function advicePanel(explorer: Explorer, advice: Advice | undefined, stal
       advice
         ? html`<div class=${stale ? 'old' : ''}>
             <ul class="questions">${advice.diagnoses.map(one => question(explorer, one))}</ul>
+            ${
+              advice.remedies.length > 0
+                ? html`<h4>What would make it fit</h4>
+                    <ul class="suggestions">${advice.remedies.map(one => remedyItem(explorer, one))}</ul>`
+                : nothing
+            }
             ${costs.map(
               cost => html`<h4>${headings[cost]}</h4>
                 <ul class="suggestions">

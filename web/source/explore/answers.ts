@@ -6,6 +6,8 @@ export interface Outcome {
   allocated: number;
   reserved: Range;
   device: Range;
+  /** Weights, gradients and states in host memory, for each GPU; only where there are such. */
+  host?: number;
   components: ComponentBytes;
   verdict: Verdict;
   num_gpus: number;
@@ -20,7 +22,7 @@ export interface Changed {
   after: Outcome;
 }
 
-export type Cost = 'none' | 'speed' | 'numbers' | 'adapters' | 'gpus';
+export type Cost = 'none' | 'speed' | 'host' | 'numbers' | 'adapters' | 'gpus';
 
 export interface ChangeWords {
   id: string;
@@ -50,7 +52,8 @@ export interface Remedy extends Changed {
 export interface Advice {
   diagnoses: Diagnosis[];
   suggestions: Suggestion[];
-  remedy?: Remedy;
+  /** For each price the changes that make it fit, cheapest first; empty where it fits, or none was found. */
+  remedies: Remedy[];
 }
 
 export interface Layout extends Changed {

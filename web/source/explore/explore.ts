@@ -202,7 +202,7 @@ class TrainmemExplore extends LitElement implements Explorer {
     this.plan = { ...this.plan, text, plan: undefined };
     this.asked = this.good.link;
     if (this.asked !== this.doneLink) this.done = '';
-    this.view.companion.remedy = undefined;
+    this.view.companion.remedies = undefined;
     clearTimeout(this.timer);
     this.loaded?.forget('advice');
     this.timer = setTimeout(this.askAdvice, pause);
@@ -214,7 +214,7 @@ class TrainmemExplore extends LitElement implements Explorer {
     if (link !== this.asked || !answer?.ok) return;
     this.answered = link;
     this.advice = answer.advice;
-    this.view.companion.remedy = answer.advice.remedy ?? null;
+    this.view.companion.remedies = answer.advice.remedies;
     this.requestUpdate();
     this.view.requestUpdate();
     this.askSweeps();

@@ -17,7 +17,8 @@ export interface PickerState {
 /** What accompanies a calculator, as its views use it: history, comparison, remedy. */
 export interface ViewCompanion {
   /** What would make it fit; undefined: not known yet, null: nothing does. */
-  remedy: Remedy | null | undefined;
+  readonly remedy: Remedy | null | undefined;
+  remedies: Remedy[] | undefined;
   readonly canUndo: boolean;
   readonly canRedo: boolean;
   move(to: -1 | 1): void;
