@@ -9,7 +9,8 @@ namespace {
 bool megatron(const Config& c) { return c.recipe.framework == Framework::megatron; }
 bool torchtitan(const Config& c) { return c.recipe.framework == Framework::torchtitan; }
 std::int64_t shards(const Recipe& r) {
-  return r.hybrid_shard_size > 0 ? Size(r.hybrid_shard_size) : r.data_parallel_size;
+  const Size group = r.hybrid_shard_size > 0 ? Size(r.hybrid_shard_size) : r.data_parallel_size;
+  return (group * Size(r.context_parallel)).value();
 }
 bool experts(const Config& c) { return c.model.experts.num_experts > 0; }
 bool latent(const Config& c) { return c.model.latent_attention.kv_lora_rank > 0; }
@@ -36,7 +37,7 @@ constexpr Missing<Config> all_missing[] = {
      "Set it to 1, or choose framework megatron or torchtitan.",
      [](const Config& c) { return !megatron(c) && !torchtitan(c) && c.recipe.expert_parallel > 1; }, "1"},
     {"/recipe/expert_parallel", "Expert parallelism of torchtitan over other GPUs than those of an FSDP2 group is",
-     "Choose fsdp, version 2, and a divisor of data_parallel_size, or of hybrid_shard_size.",
+     "Choose fsdp, version 2, and a divisor of data_parallel_size, or of hybrid_shard_size, times context_parallel.",
      [](const Config& c) {
        const Recipe& r = c.recipe;
        return torchtitan(c) && r.expert_parallel > 1 &&

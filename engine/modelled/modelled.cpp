@@ -182,20 +182,6 @@ constexpr Missing<Config> all_missing[] = {
        return c.recipe.pipeline_parallel > 1 && !has_megatron_layers(c) && c.recipe.framework != Framework::torchtitan;
      },
      "1"},
-    {"/recipe/pipeline_parallel", "A pipeline of torchtitan with experts or latent attention is",
-     "Set it to 1, or choose a dense model.",
-     [](const Config& c) {
-       return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
-              (c.model.experts.num_experts > 0 || c.model.latent_attention.kv_lora_rank > 0);
-     },
-     "1"},
-    {"/recipe/context_parallel", "Shared sequences of torchtitan with experts are",
-     "Set it to 1, or choose a dense model.",
-     [](const Config& c) {
-       return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
-              c.model.experts.num_experts > 0;
-     },
-     "1"},
     {"/recipe/data_parallel", "A pipeline of torchtitan beside data parallelism other than FSDP2 is",
      "Choose fsdp, version 2.",
      [](const Config& c) {

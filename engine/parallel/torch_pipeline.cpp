@@ -1,5 +1,6 @@
 #include "engine/parallel/torch_pipeline.h"
 
+#include <algorithm>
 #include <string>
 
 #include "engine/tensor/run.h"
@@ -30,6 +31,8 @@ TorchPipeline::TorchPipeline(const Config& config, const StepOptions& options, M
   for (const PipelineChunk& part : stages[static_cast<std::size_t>(options.stage)].chunks) {
     Model of_part = config.model;
     of_part.num_hidden_layers = part.layers;
+    std::int64_t& dense = of_part.experts.first_k_dense_replace;
+    dense = std::max<std::int64_t>(dense - part.first_layer, 0);
     std::vector<transformers::LayerSlot> slots = transformers::layer_slots(of_part, config.recipe, options.fold);
     for (transformers::LayerSlot& slot : slots) {
       slot.index += static_cast<std::int32_t>(part.first_layer);

@@ -220,3 +220,72 @@ TEST_CASE("torchtitan gathers 1 / ranks of the experts of two layers in backward
   CHECK(gathered(2) - gathered(4) == 2 * experts / 4);
   CHECK(gathered(4) - gathered(8) == 2 * experts / 4 - experts / 8);
 }
+
+namespace {
+
+/// Of a pipeline stage: its highest moment, and the optimizer states at the end.
+struct StageMoments {
+  Bytes peak = 0;
+  Bytes states = 0;
+};
+StageMoments stage_moments(const Config& config, std::int64_t stage, bool folded) {
+  StageMoments result;
+  for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded, .stage = stage}))) {
+    result.peak = std::max(result.peak, phase.peak.total);
+    result.states = of(phase.end.components, Component::optimizer_states);
+  }
+  return result;
+}
+
+Config torchtitan_pipeline_of_experts(PipelineSchedule schedule) {
+  Config config = torchtitan_experts(4);
+  config.recipe.pipeline_parallel = 2;
+  config.recipe.pipeline_schedule = schedule;
+  config.recipe.gradient_accumulation_steps = 4;
+  if (schedule == PipelineSchedule::interleaved) config.recipe.virtual_pipeline_stages = 2;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("A torchtitan pipeline's folded stages have the peaks of the recorded ones, whichever layers are dense") {
+  const auto schedule = GENERATE(PipelineSchedule::gpipe, PipelineSchedule::one_forward_one_backward,
+                                 PipelineSchedule::interleaved, PipelineSchedule::zero_bubble);
+  Config config = torchtitan_pipeline_of_experts(schedule);
+  config.recipe.sequence_length = 512;
+  config.model.experts.first_k_dense_replace = GENERATE(0, 1, 15);  // the last: beyond the first stage
+  if (schedule == PipelineSchedule::interleaved) config.model.num_hidden_layers = 26;
+  const Issues issues = validate(config);
+  for (const Issue& issue : issues) UNSCOPED_INFO(issue.path << " " << issue.message);
+  REQUIRE(issues.empty());
+  for (const std::int64_t stage : {0, 1}) {
+    CAPTURE(static_cast<int>(schedule), stage, config.model.experts.first_k_dense_replace);
+    CHECK(stage_moments(config, stage, true).peak == stage_moments(config, stage, false).peak);
+  }
+}
+
+TEST_CASE("The stages of a torchtitan pipeline hold the states of all 15,706,484,224 parameters between them") {
+  const Config config = torchtitan_pipeline_of_experts(PipelineSchedule::one_forward_one_backward);
+  const Bytes states = stage_moments(config, 0, true).states + stage_moments(config, 1, true).states;
+  CHECK(states >= 15706484224);  // two fp32 moments of an eighth of them
+  CHECK(states < 15706484224 + 4096);
+}
+
+// torchtitan distributed/parallel_dims.py: GPUs that share a sequence share the shards, and each routes its own tokens.
+TEST_CASE("GPUs that share a sequence under torchtitan route their own tokens and share the experts' shards") {
+  const auto kept = [](std::int64_t gpus, std::int64_t width) {
+    Config config = preset("qwen3-30b-a3b", Framework::torchtitan);
+    config.model.experts.moe_intermediate_size = width;
+    config.recipe.expert_parallel = 8;
+    config.recipe.data_parallel_size = 8 / gpus;
+    config.recipe.context_parallel = gpus;
+    config.recipe.sequence_length = 2048 * gpus;
+    return moments(config).after_forward;
+  };
+  for (const Component component : {Component::activations, Component::weights, Component::optimizer_states}) {
+    const Bytes alone = of(kept(1, 768), component) - of(kept(1, 384), component);
+    CHECK(alone > 0);
+    CHECK(of(kept(2, 768), component) - of(kept(2, 384), component) == alone);
+    CHECK(of(kept(4, 768), component) - of(kept(4, 384), component) == alone);
+  }
+}
