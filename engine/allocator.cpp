@@ -49,33 +49,36 @@ int FreeBlocks::next_class(int from) const {
   return class_count;
 }
 
+// The first entry of a list that is not before (size, address).
+std::size_t FreeBlocks::place_of(int list, Bytes size, Bytes address) const {
+  const auto& entries = lists_[static_cast<std::size_t>(list)];
+  const Entry* first = entries.data();
+  for (std::size_t count = entries.size(); count > 0;) {
+    const std::size_t half = count / 2;
+    const Entry& middle = first[half];
+    const bool before = middle.size < size || (middle.size == size && middle.address < address);
+    first = before ? first + half + 1 : first;
+    count = before ? count - half - 1 : half;
+  }
+  return static_cast<std::size_t>(first - entries.data());
+}
+
 void FreeBlocks::insert(Bytes size, Bytes address, std::int32_t block) {
   const int list = size_class(size);
   auto& entries = lists_[static_cast<std::size_t>(list)];
-  auto place = entries.end();
-  while (place != entries.begin()) {
-    const Entry& before = *(place - 1);
-    if (before.size < size || (before.size == size && before.address < address)) break;
-    --place;
-  }
-  entries.insert(place, {size, address, block});
+  entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(place_of(list, size, address)), {size, address, block});
   occupied_[static_cast<std::size_t>(list / 64)] |= std::uint64_t{1} << (list % 64);
 }
 
 void FreeBlocks::erase(Bytes size, Bytes address) {
   const int list = size_class(size);
-  const auto& entries = lists_[static_cast<std::size_t>(list)];
-  std::size_t position = 0;
-  while (entries[position].size != size || entries[position].address != address) ++position;
-  remove(list, position);
+  remove(list, place_of(list, size, address));
 }
 
 std::int32_t FreeBlocks::take(Bytes size, std::int32_t avoided) {
   int list = size_class(size);
-  std::size_t position = 0;
-  const auto& own = lists_[static_cast<std::size_t>(list)];
-  while (position < own.size() && own[position].size < size) ++position;
-  if (position == own.size()) {
+  std::size_t position = place_of(list, size, 0);
+  if (position == lists_[static_cast<std::size_t>(list)].size()) {
     list = next_class(list + 1);
     position = 0;
     if (list == class_count) return none;

@@ -48,6 +48,7 @@ class FreeBlocks {
 
   static int size_class(Bytes size);
   int next_class(int from) const;
+  std::size_t place_of(int list, Bytes size, Bytes address) const;
   std::int32_t remove(int list, std::size_t position);
 
   std::array<std::vector<Entry>, class_count> lists_;

@@ -11,11 +11,8 @@ namespace trainmem {
 
 namespace {
 
-using Key = std::tuple<std::uint8_t, std::uint32_t, const char*, const Rule*, const Rule*, DType, std::int8_t,
-                       std::array<std::int64_t, max_rank>>;
-
-Key key_of(const StorageRecord& s) {
-  return {static_cast<std::uint8_t>(s.component), s.place, s.role, s.made_by, s.kept_by, s.dtype, s.rank, s.shape};
+auto key_of(const StorageRecord& s) {
+  return std::tie(s.component, s.place, s.role, s.made_by, s.kept_by, s.dtype, s.rank, s.shape);
 }
 
 std::string shape_text(const StorageRecord& s, const char* times) {
