@@ -147,7 +147,7 @@ class Border implements Engine {
 }
 
 /** The engine trapped, or is `awaited`: not here yet. `ready` settles when an instance can be asked. */
-export class EngineStopped extends Error {
+class EngineStopped extends Error {
   constructor(
     cause: unknown,
     readonly ready: Promise<void>,

@@ -2,7 +2,7 @@
 // a field that is not named here appears under "More", so that every field of a configuration can be reached.
 
 import type { Field, SectionName } from './border.js';
-import { words } from './format.js';
+import { capitalized, words } from './format.js';
 
 export interface Group {
   title: string;
@@ -153,14 +153,10 @@ export function fieldName(field: Field): string {
   return field.path.slice(field.path.lastIndexOf('/') + 1);
 }
 
-export function sectionOf(path: string): SectionName {
-  return path.split('/')[1] as SectionName;
-}
-
 export function fieldLabel(field: Field): string {
   const name = fieldName(field);
   const text = labels[name] ?? words(name).replace(/\b(moe|lora|kv|qk|nf4|rope|hf)\b/g, word => word.toUpperCase());
-  return text[0]!.toUpperCase() + text.slice(1);
+  return capitalized(text);
 }
 
 export function optionLabel(field: Field, option: string): string {

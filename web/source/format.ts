@@ -90,11 +90,15 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${grouped(value)} ${value === 1 ? one : many}`;
 }
 
+export function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 /** First letter large, a full stop at the end: the engine's reasons begin small. */
 export function sentence(text: string): string {
   const trimmed = text.trim();
   if (trimmed === '') return '';
-  return `${trimmed[0]!.toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? '' : '.'}`;
+  return `${capitalized(trimmed)}${/[.!?]$/.test(trimmed) ? '' : '.'}`;
 }
 
 /** A formula in plain characters with the multiplication sign that people read. */

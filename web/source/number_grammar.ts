@@ -9,7 +9,7 @@
 // K, M, B, T are decimal, except in fields that count tokens, where k and M are binary (4k is 4096, as in
 // "4k context"). Ki, Mi, Gi, Ti are always binary, a trailing B after them means bytes.
 
-import { grouped } from './format.js';
+import { capitalized, grouped } from './format.js';
 
 export type Parsed = { ok: true; value: number } | { ok: false; message: string };
 
@@ -123,7 +123,7 @@ export function parseNumber(text: string, rules: NumberRules = {}): Parsed {
     value = new Reader(text, rules.unit).read();
   } catch (error) {
     const message = (error as Error).message;
-    return fail(`${message[0]!.toUpperCase()}${message.slice(1)}.`);
+    return fail(`${capitalized(message)}.`);
   }
   if (!Number.isFinite(value)) return fail('This is not a finite number.');
   if (rules.integer && !Number.isInteger(value)) {

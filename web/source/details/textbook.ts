@@ -3,7 +3,7 @@
 
 import { css, html, nothing } from 'lit';
 import type { Result, TextbookLine } from '../border.js';
-import { exactBytes, formula, gigabytes, sentence, type Units } from '../format.js';
+import { capitalized, exactBytes, formula, gigabytes, sentence, type Units } from '../format.js';
 import { icons } from '../views/icons.js';
 import type { View } from '../views/view.js';
 
@@ -24,14 +24,14 @@ function methods(lines: readonly TextbookLine[]): Method[] {
 }
 
 /** "fp32" stays as it is. */
-const capital = (text: string) => (/^[a-z]+\d/.test(text) ? text : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`);
+const methodTitle = (text: string) => (/^[a-z]+\d/.test(text) ? text : capitalized(text));
 
 function row(view: View, name: string, line: TextbookLine, allocated: number, scale: number, units: Units) {
   const id = `textbook/${line.method}`;
   const open = view.open.has(id);
   return html`<li>
     <button type="button" class="opener formulahead" aria-expanded=${open} @click=${() => view.toggle(id)}>
-      ${icons.chevron()}<span class="method">${capital(name)}</span>
+      ${icons.chevron()}<span class="method">${methodTitle(name)}</span>
       <span class="formulabar" aria-hidden="true">
         <span class="formulafill" .style=${`inline-size:${(100 * line.bytes) / scale}%`}></span>
         <span class="mark" .style=${`inset-inline-start:${(100 * allocated) / scale}%`}></span>
@@ -58,7 +58,10 @@ export function textbook(view: View, result: Result) {
       ${gigabytes(result.allocated, units)}. Open one to see its numbers and what it leaves out.
     </p>
     ${methods(result.textbook).map(
-      ({ title, lines }) => html`${lines.length > 1 ? html`<h4 class="methodtitle">${capital(title)}</h4>` : nothing}
+      ({
+        title,
+        lines,
+      }) => html`${lines.length > 1 ? html`<h4 class="methodtitle">${methodTitle(title)}</h4>` : nothing}
         <ul class="formulas">
           ${lines.map(({ name, line }) =>
             row(view, lines.length > 1 ? name : line.method, line, result.allocated, scale, units),

@@ -1,7 +1,7 @@
 // What to change: three questions about the peak, and every change that saves memory, each one click.
 
 import { css, html, nothing } from 'lit';
-import { gigabytes, percent, plural, type Units } from '../format.js';
+import { capitalized, gigabytes, percent, plural, type Units } from '../format.js';
 import { fold } from '../views/fold.js';
 import type { Advice, Changed, Cost, Diagnosis, Remedy, Suggestion } from './answers.js';
 import { fitBadge, marginWords, settingWords } from './go_and_say.js';
@@ -24,7 +24,7 @@ function question({ units }: Explorer, { question: asked, yes, bytes, of, senten
       : `${gigabytes(bytes, units)} of ${gigabytes(of, units)} (${percent(bytes, of)}) at the peak.`;
   return html`<li>
     <p><strong>${asked}</strong></p>
-    <p class="muted"><span class="yesno ${yes ? 'yes' : ''}">${yes ? 'Yes' : 'No'}</span> ${rest[0]?.toUpperCase()}${rest.slice(1)}</p>
+    <p class="muted"><span class="yesno ${yes ? 'yes' : ''}">${yes ? 'Yes' : 'No'}</span> ${capitalized(rest)}</p>
   </li>`;
 }
 

@@ -19,7 +19,7 @@ interface Line {
 }
 
 /** The counters, then every component that either of the two has. */
-export function linesOf(a: GoodAnswer['result'], b: GoodAnswer['result']): Line[] {
+function linesOf(a: GoodAnswer['result'], b: GoodAnswer['result']): Line[] {
   const counters: Line[] = [
     { name: 'Device', a: a.device.expected, b: b.device.expected },
     { name: 'Reserved', a: a.reserved.expected, b: b.reserved.expected },
@@ -32,7 +32,7 @@ export function linesOf(a: GoodAnswer['result'], b: GoodAnswer['result']): Line[
 }
 
 /** "+3.2 GiB", "−3.2 GiB", "same": the sign is a word for eyes and ears alike. */
-export function differenceWords(a: number, b: number, units: Units): string {
+function differenceWords(a: number, b: number, units: Units): string {
   if (a === b) return 'same';
   return b > a ? `+${gigabytes(b - a, units)}` : `\u2212${gigabytes(a - b, units)}`;
 }

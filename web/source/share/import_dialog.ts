@@ -22,7 +22,7 @@ const formats: Record<string, string> = {
 const launchPaths = ['/recipe/sequence_length', '/recipe/micro_batch_size', '/recipe/data_parallel_size'];
 
 /** The page's configuration with the sections of the text in place of its own. */
-export function merged(view: View, imported: Imported): Config {
+function merged(view: View, imported: Imported): Config {
   const { calculator } = view;
   const config: Config = { ...calculator.state.config };
   for (const section of imported.sections) config[section] = structuredClone(imported.config[section] ?? {});

@@ -17,7 +17,7 @@ function tell(view: View, issues: Issue[], done = ''): void {
 }
 
 /** True if the text was a measurement and is in force now. */
-export function takeMeasurement(view: View, text: string): boolean {
+function takeMeasurement(view: View, text: string): boolean {
   const answer = view.calculator.state.engine?.readMeasurement(text);
   if (!answer) return false;
   if (!answer.ok) {

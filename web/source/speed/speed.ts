@@ -4,7 +4,7 @@
 import { css, html, nothing } from 'lit';
 import type { Bandwidth, PhaseBandwidth, PhaseName, PhaseTime, RateBandwidth, Result } from '../border.js';
 import { phaseLabels } from '../components.js';
-import { bytes, duration, percent, significant } from '../format.js';
+import { bytes, capitalized, duration, percent, significant } from '../format.js';
 import { thinBar } from '../views/bar.js';
 import type { View } from '../views/view.js';
 import { measurementStyles, ownMeasurement } from './measurement.js';
@@ -38,7 +38,7 @@ export function boundSentence(rate: RateBandwidth): string {
     });
   if (parts.length === 0) return '';
   const text = parts.join(', ');
-  return `${text[0]!.toUpperCase()}${text.slice(1)}.`;
+  return `${capitalized(text)}.`;
 }
 
 function headline(step: Bandwidth, rate: RateBandwidth) {

@@ -19,7 +19,7 @@ export const fills: Record<string, [light: string, dark: string]> = {
   cached: ['#8d8c86', '#6d7078'],
   outside: ['#77766f', '#8b8e96'],
 };
-export const partNames = [...componentNames, 'cached', 'outside'] as const;
+const partNames = [...componentNames, 'cached', 'outside'] as const;
 
 const properties = Object.entries(fills)
   .map(

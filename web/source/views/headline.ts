@@ -31,7 +31,7 @@ function marginWords(verdict: Verdict, units: Units): string {
   return `${gigabytes(Math.abs(verdict.margin), units)} ${verdict.margin < 0 ? 'missing' : 'to spare'}`;
 }
 
-export function verdictBadge(verdict: Verdict, units: Units, short = false) {
+function verdictBadge(verdict: Verdict, units: Units, short = false) {
   const icon =
     verdict.fit === 'fits' ? icons.check() : verdict.fit === 'does_not_fit' ? icons.cross() : icons.warning();
   return html`<span class="verdict ${verdict.fit}">${icon}${(short ? marginWords : verdictWords)(verdict, units)}</span>`;
