@@ -346,10 +346,10 @@ TEST_CASE("export: every recipe preset, written for its own framework and read b
 }
 
 TEST_CASE("export: every dense preset as Megatron arguments is read back as the same model") {
-  // One kind of GELU, gates of SiLU alone, tables of positions without offset, one dropout, no layers without RoPE.
+  // One GELU, gates of SiLU alone, positions without offset, one dropout, RoPE in every layer, biases in all or none.
   const std::string no_option =
       " /model/hidden_act /model/gated_mlp /model/learned_positions /model/embedding_dropout /model/nope_every "
-      "/model/sliding_window ";
+      "/model/sliding_window /model/attention_bias ";
   int written = 0;
   for (const PresetText& preset : model_presets()) {
     Config config;
