@@ -1,4 +1,5 @@
 // What is not modelled of mixture of experts, latent attention and multi-token prediction.
+#include "engine/blocks/transformers/separate_experts.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 #include "engine/presets/huggingface.h"
@@ -24,7 +25,10 @@ bool against_class(const Config& c, bool (*part)(const Config&)) {
   return part(c) != part(of_class);
 }
 
-bool quantised_experts(const Config& c) { return experts(c) && c.recipe.quantization != Quantization::none; }
+/// Of the older classes, in which experts are linear layers of their own, Mixtral's and OLMoE's are modelled.
+bool quantised_experts(const Config& c) {
+  return experts(c) && c.recipe.quantization != Quantization::none && !transformers::SeparateExperts::describe(c.model);
+}
 
 constexpr const char* own_class = "Choose a model_type whose class has it, or leave it as the class has it.";
 

@@ -1,5 +1,7 @@
 #include "engine/modelled/not_counted.h"
 
+#include "engine/blocks/transformers/separate_experts.h"
+
 namespace trainmem {
 
 std::vector<std::string> not_counted(const Config& config) {
@@ -15,7 +17,9 @@ std::vector<std::string> not_counted(const Config& config) {
     sentences.emplace_back("transformers has eager attention only for this model: that is what is counted.");
   if (recipe.quantization != Quantization::none)
     sentences.emplace_back("4-bit weights follow bitsandbytes' source; no recorded step stands behind them.");
-  const bool stacked_experts = torch && config.model.experts.num_experts > 0 && type != "deepseek";
+  const bool older = recipe.loss == Loss::legacy || recipe.transformers_release != TransformersRelease::current;
+  const bool separate_experts = older && transformers::SeparateExperts::describe(config.model);
+  const bool stacked_experts = torch && config.model.experts.num_experts > 0 && type != "deepseek" && !separate_experts;
   if (stacked_experts && recipe.quantization != Quantization::none)
     sentences.emplace_back("Stacked experts stay in 16 bits: bitsandbytes quantises linear layers alone.");
   if (stacked_experts && recipe.lora.rank > 0)

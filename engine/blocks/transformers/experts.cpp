@@ -1,5 +1,6 @@
 #include "engine/blocks/transformers/experts.h"
 
+#include "engine/blocks/transformers/separate_experts.h"
 #include "engine/parameters/layout.h"
 #include "engine/parameters/parameters.h"
 
@@ -84,7 +85,12 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
 SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DType dtype)
     : shared_first_(form.shared_first) {
   const auto make_router = [&] { router_.emplace(m, dtype); };
-  const auto make_experts = [&] { experts_.emplace(m, dtype); };
+  const auto make_experts = [&] {
+    if (active_run().settings.legacy_models && SeparateExperts::describe(m))
+      separate_ = std::make_unique<SeparateExperts>(m, dtype);
+    else
+      experts_.emplace(m, dtype);
+  };
   const bool experts_first = parameter_layout(m.model_type).router_after_experts;
   if (!experts_first) make_router();
   make_experts();
@@ -94,8 +100,14 @@ SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DTyp
   if (e.shared_expert_gate) shared_gate_.emplace(m.hidden_size, 1, false, dtype, "shared expert gate");
 }
 
+SparseFeedForward::~SparseFeedForward() = default;
+
 Tensor SparseFeedForward::operator()(const Tensor& x) const {
   const Tensor tokens = rows_of(x);
+  if (separate_) {
+    const Routing routing = (*router_)(tokens);
+    return view((*separate_)(tokens, routing), x.shape());
+  }
   const auto shared_at = [&](const Tensor& input) {
     const Place place("shared expert");
     return (*shared_)(input);

@@ -49,16 +49,20 @@ class RoutedExperts {
   Tensor gate_up_bias_, down_bias_;
 };
 
+class SeparateExperts;
+
 /// What stands in place of the MLP in a layer with experts.
 class SparseFeedForward : public FeedForwardPart {
  public:
   SparseFeedForward(const Model& model, const LlamaForm& form, DType dtype);
+  ~SparseFeedForward() override;
   Tensor operator()(const Tensor& x) const override;
 
  private:
   bool shared_first_;
   std::optional<Router> router_;
   std::optional<RoutedExperts> experts_;
+  std::unique_ptr<SeparateExperts> separate_;  ///< in place of experts_ before release 5
   std::optional<FeedForward> shared_;
   std::optional<Linear> shared_gate_;
 };

@@ -81,7 +81,7 @@ Routing Router::softmax_scores(const Tensor& tokens) const {
   const Tensor probabilities = softmax(routing.logits, DType::float32);
   Chosen chosen = top_k(probabilities, model_.experts.num_experts_per_tok);
   if (form.normalises) chosen.values = normalised(std::move(chosen.values));
-  if (form.casts) chosen.values = to(chosen.values, routing.logits.dtype());
+  if (form.casts || active_run().settings.legacy_models) chosen.values = to(chosen.values, routing.logits.dtype());
   routing.experts = chosen.indices;
   routing.weights = chosen.values;
   return routing;
