@@ -123,6 +123,7 @@ constexpr std::string_view one_attention_bias[] = {"llama",
                                                    "nanochat",
                                                    "granitemoe",
                                                    "granitemoeshared",
+                                                   "phimoe",
                                                    "qwen3_vl_text",
                                                    "qwen3_vl_moe_text"};
 
@@ -271,6 +272,12 @@ void read_class(Model& model, const Keys& keys, Issues& issues) {
   } else if (type == "starcoder2" || type == "ernie4_5") {
     const bool bias = keys.flag("use_bias", type == "starcoder2");
     model.attention_bias = model.attention_output_bias = model.mlp_bias = bias;
+  } else if (type == "phimoe") {
+    keys.read(model.lm_head_bias, {"lm_head_bias"});
+    double jitter = 0;
+    keys.read(jitter, {"input_jitter_noise"});
+    if (jitter == 0)
+      not_modelled(issues, "input_jitter_noise", "Experts of this class without jitter are not modelled.");
   } else if (type == "cohere") {
     keys.read(model.max_position_embeddings, {"model_max_length"});
     if (keys.flag("use_qk_norm", false)) model.qk_norm = QkNorm::full;  // one weight for each channel of each head

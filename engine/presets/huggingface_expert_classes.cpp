@@ -251,6 +251,16 @@ Model hunyuan_v1_moe() {
   return model;
 }
 
+Model phimoe() {
+  Model model = make("phimoe", 32064, 4096, 32, 32, 8, 6400);
+  model.max_position_embeddings = 131072;
+  model.norm = Norm::layernorm;
+  model.norm_bias = true;
+  model.experts.num_experts = 16;
+  model.experts.num_experts_per_tok = 2;
+  return model;
+}
+
 Model ernie4_5_moe() {
   Model model = make("ernie4_5_moe", 103424, 2560, 28, 20, 4, 12288);
   model.max_position_embeddings = 131072;
@@ -282,6 +292,7 @@ const Model classes[] = {granitemoe("granitemoe"),
                          flex_olmo(),
                          hunyuan_v1_moe(),
                          ernie4_5_moe(),
+                         phimoe(),
                          qwen3_vl_moe()};
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "engine/blocks/transformers/experts.h"
 
 #include "engine/blocks/transformers/separate_experts.h"
+#include "engine/blocks/transformers/sparse_mixer.h"
 #include "engine/parameters/layout.h"
 #include "engine/parameters/parameters.h"
 
@@ -82,8 +83,7 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
   return to(total, tokens.dtype());
 }
 
-SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DType dtype)
-    : shared_first_(form.shared_first) {
+SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DType dtype) : form_(form) {
   const auto make_router = [&] { router_.emplace(m, dtype); };
   const auto make_experts = [&] {
     if (active_run().settings.legacy_models && SeparateExperts::describe(m))
@@ -102,8 +102,9 @@ SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DTyp
 
 SparseFeedForward::~SparseFeedForward() = default;
 
-Tensor SparseFeedForward::operator()(const Tensor& x) const {
-  const Tensor tokens = rows_of(x);
+Tensor SparseFeedForward::operator()(const Tensor& given) const {
+  const Tensor x = form_.jitter ? jittered(given) : given;
+  const Tensor tokens = form_.jitter ? jittered(rows_of(x)) : rows_of(x);
   if (separate_) {
     const Routing routing = (*router_)(tokens);
     return view((*separate_)(tokens, routing), x.shape());
@@ -124,7 +125,7 @@ Tensor SparseFeedForward::operator()(const Tensor& x) const {
     out = add_in_place(std::move(out), shared);
     return view(out, x.shape());
   }
-  if (shared_ && shared_first_) {  // models/ernie4_5_moe/modeling_ernie4_5_moe.py: Ernie4_5_MoeSparseMoeBlock
+  if (shared_ && form_.shared_first) {  // models/ernie4_5_moe/modeling_ernie4_5_moe.py: Ernie4_5_MoeSparseMoeBlock
     const Tensor shared = shared_at(tokens);
     const Routing routing = (*router_)(tokens);
     Tensor out = (*experts_)(tokens, routing);

@@ -59,7 +59,7 @@ class SparseFeedForward : public FeedForwardPart {
   Tensor operator()(const Tensor& x) const override;
 
  private:
-  bool shared_first_;
+  const LlamaForm& form_;
   std::optional<Router> router_;
   std::optional<RoutedExperts> experts_;
   std::unique_ptr<SeparateExperts> separate_;  ///< in place of experts_ before release 5

@@ -95,6 +95,13 @@ LlamaForm hunyuan() {
   return result;
 }
 
+LlamaForm phimoe() {
+  LlamaForm result = form("phimoe");
+  result.norm = NormLayer::Form::layer_norm;
+  result.jitter = true;
+  return result;
+}
+
 LlamaForm hunyuan_moe() {
   LlamaForm result = hunyuan();
   result.model_type = "hunyuan_v1_moe";
@@ -323,6 +330,7 @@ const LlamaForm forms[] = {form("llama"),
                            exaone_moe(),
                            flex_olmo(),
                            hunyuan_moe(),
+                           phimoe(),
                            ernie_moe(),
                            gpt_oss(),
                            llama4(),

@@ -46,6 +46,7 @@ struct LlamaForm {
   bool multipliers = false;       ///< embedding and residuals times numbers
   bool scaled_logits = false;     ///< times a number
   bool scaled_queries = false;    ///< times a number of each position
+  bool jitter = false;            ///< tokens are multiplied with random numbers, before the experts and the router
   bool shared_first = false;      ///< experts that all tokens share run before the router
 };
 

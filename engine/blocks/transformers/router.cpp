@@ -1,5 +1,6 @@
 // The routers of the families: how scores come from the logits, and weights from the scores.
 #include "engine/blocks/transformers/experts.h"
+#include "engine/blocks/transformers/sparse_mixer.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem::transformers {
@@ -17,7 +18,8 @@ struct RouterForm {
     softmax_in_fp32,
     sigmoid,
     softmax_of_chosen,
-    corrected_softmax
+    corrected_softmax,
+    sparse_mixer
   } scores = Scores::softmax;
   bool normalises = false;   ///< the weights of a token add up to one
   bool casts = true;         ///< weights in the format of the logits
@@ -44,6 +46,7 @@ constexpr RouterForm forms[] = {
     {"solar_open", Scores::sigmoid, true},
     {"exaone_moe", Scores::sigmoid, true},
     {"qwen3_vl_moe_text", Scores::softmax, true, false},
+    {"phimoe", Scores::sparse_mixer},
     {"flex_olmo", Scores::softmax, false, false},
     {"hunyuan_v1_moe", Scores::softmax, true, true, true, true},
     {"ernie4_5_moe", Scores::corrected_softmax, true, true, true, true},
@@ -157,6 +160,7 @@ Routing Router::operator()(const Tensor& tokens) const {
     case Scores::sigmoid: return sigmoid_scores(tokens);
     case Scores::softmax_of_chosen: return softmax_of_chosen(tokens);
     case Scores::corrected_softmax: return corrected_softmax(tokens);
+    case Scores::sparse_mixer: return sparse_mixer(linear(tokens, weight_, {}, "router logits"));
   }
   return {};
 }
