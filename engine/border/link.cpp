@@ -152,7 +152,7 @@ void report_unknown(const Part& part, Issues& issues) {
     if (hint.find(suggestion) != std::string::npos) continue;
     hint += hint.empty() ? "Did you mean " + suggestion : " or " + suggestion;
   }
-  hint += hint.empty() ? "presets/README.md lists all keys." : "?";
+  hint += hint.empty() ? "The site's page of links and presets/README.md list all keys." : "?";
   issues.push_back({"unknown_key", link_path(part.key), "Links have no part " + in_quotes(part.key) + ".", hint});
 }
 

@@ -328,12 +328,16 @@ export class TrainmemCalculator extends LitElement implements View {
     const result = good?.result;
     const answer = result
       ? headline(this, result, this.view !== 'bar', tools)
-      : failure || issues.length > 0
+      : failure
         ? nothing
-        : html`<section class="panel answer waiting" aria-busy="true">
+        : issues.length > 0
+          ? html`<section class="panel answer" part="answer" aria-label="Answer">
+            <p class="muted">The answer stands here as soon as the configuration can be computed.</p>
+          </section>`
+          : html`<section class="panel answer waiting" aria-busy="true">
             <p class="muted">Starting the engine …</p>
           </section>`;
-    const editable = !this.readonly && this.view !== 'bar';
+    const editable = !this.readonly && this.view !== 'bar' && (loaded !== undefined || !failure);
     if (this.view !== 'full') {
       return html`${editable ? pickers(this) : nothing} ${answer} ${editable && loaded ? compactControls(this) : nothing}`;
     }

@@ -238,5 +238,5 @@ export function sweepPanel(explorer: Explorer, config: Config, sweep: Sweep, cho
     </p>
     ${points ? table(sweep, points, units) : nothing}`;
   const gist = 'sequence length, micro-batch, GPUs, model size';
-  return fold(explorer, 'sweeps', 'Memory against one thing', gist, body);
+  return fold(explorer, 'sweeps', 'Memory against one thing', gist, body, points === undefined);
 }

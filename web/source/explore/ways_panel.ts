@@ -97,7 +97,7 @@ class TrainmemWaysOn extends LitElement {
   protected override render() {
     if (!this.ways?.length) return nothing;
     const { units } = this.view.calculator.state;
-    return html`<p class="head" id="ways">What leads on</p>
+    return html`<p class="head" id="ways">What would work</p>
       <ul aria-labelledby="ways">
         ${this.ways.map(way => {
           const words = this.words(way);

@@ -197,7 +197,8 @@ export const base = css`
       print-color-adjust: exact;
     }
     .slimholder,
-    .button {
+    .button,
+    .quiet {
       display: none;
     }
     .columns {

@@ -212,6 +212,11 @@ export const headlineStyles = css`
     font-weight: 640;
     white-space: nowrap;
   }
+  @media (forced-colors: active) {
+    .verdict {
+      border: 1px solid;
+    }
+  }
   .verdict.fits {
     --tone: var(--good);
   }

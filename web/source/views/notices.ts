@@ -7,6 +7,13 @@ import type { View } from './view.js';
 
 const sentences = (issue: Issue) => html`${issue.message} <span class="muted">${issue.hint}</span>`;
 
+function linkHead(notice: readonly Issue[]): string {
+  if (notice.every(({ code }) => code === 'cut_off'))
+    return 'This link may have lost its end. What it says is applied.';
+  const parts = notice.length === 1 ? 'One part' : `${notice.length} parts`;
+  return `${parts} of this link could not be used. The rest is applied.`;
+}
+
 export function linkNotice(view: View) {
   const { notice, remark } = view.calculator.state;
   if (notice.length === 0 && !remark) return nothing;
@@ -15,10 +22,7 @@ export function linkNotice(view: View) {
     <div>
       ${
         notice.length > 0
-          ? html`<p class="noticehead">
-                ${notice.length === 1 ? 'One part of this link could not be used.' : `${notice.length} parts of this link could not be used.`}
-                The rest is applied.
-              </p>
+          ? html`<p class="noticehead">${linkHead(notice)}</p>
               <ul>
                 ${notice.map(issue => html`<li>${sentences(issue)}</li>`)}
               </ul>`

@@ -114,6 +114,13 @@ export const toolbarStyles = css`
     background: var(--surface);
     box-shadow: 0 0 0 1px var(--hairline);
   }
+  @media (forced-colors: active) {
+    .units input:checked + span {
+      forced-color-adjust: none;
+      color: HighlightText;
+      background: Highlight;
+    }
+  }
   .units input:focus-visible + span {
     outline: 2px solid var(--accent);
   }
