@@ -7,6 +7,7 @@ import { writeBillOfMaterials } from './pages/bill_of_materials.js';
 import { fill } from './pages/fill.js';
 import { frame } from './pages/frame.js';
 import { headStart } from './pages/head_start.js';
+import { methodRows } from './pages/method_rows.js';
 import { offline } from './pages/offline.js';
 import { prerender } from './pages/prerender.js';
 import { presetPagesPlugin } from './pages/preset_pages.js';
@@ -57,6 +58,7 @@ export default defineConfig({
     noGlobals,
     frame(),
     fill(engine),
+    methodRows(engine),
     prerender(engine),
     headStart(),
     prerenderAccuracy(),

@@ -17,7 +17,7 @@ import './ways_panel.js';
 import { advicePanel, adviceStyles } from './advice_panel.js';
 import type { Advice } from './answers.js';
 import { Asker } from './asker.js';
-import { fitsPanel, fitsStyles } from './fits_panel.js';
+import { fitsPanel, fitsStyles, runsPyTorch } from './fits_panel.js';
 import { fitStyles } from './go_and_say.js';
 import type { Explorer } from './panel.js';
 import { gpusToTry, type PlanState, planPanel, planStyles, readGpus } from './plan_panel.js';
@@ -169,7 +169,9 @@ class TrainmemExplore extends LitElement implements Explorer {
         this.asker,
         link,
         '/gpu',
-        this.presets('gpus').map(gpu => gpu.id),
+        this.presets('gpus')
+          .filter(runsPyTorch)
+          .map(gpu => gpu.id),
       );
   }
 

@@ -23,6 +23,9 @@ export function byMargin(points: readonly SweepPoint[]): Good[] {
 
 const few = 8;
 
+/** TPUs are listed for their memory; the allocator and the kernels that are modelled are not theirs. */
+export const runsPyTorch = (gpu: Preset) => gpu.vendor !== 'Google';
+
 export function fitsPanel(
   explorer: Explorer,
   config: Config,

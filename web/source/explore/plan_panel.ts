@@ -70,8 +70,9 @@ export function planPanel(explorer: Explorer, state: PlanState, ask: (text: stri
   function found({ readonly, good }: Explorer, plan: Plan) {
     if (plan.layouts.length === 0)
       return html`<p role="status">None of ${plural(plan.tried, 'configuration')} of ${plural(plan.num_gpus, 'GPU')} fits.</p>`;
-    return html`<p class="muted" role="status">
-        ${plural(plan.fitting, 'layout')} of ${plural(plan.num_gpus, 'GPU')} fit; ${plural(plan.tried, 'configuration')} tried.
+    return html`<p class="muted counted" role="status">
+        ${plural(plan.fitting, 'layout')} of ${plural(plan.num_gpus, 'GPU')} ${plan.fitting === 1 ? 'fits' : 'fit'};
+        ${plural(plan.tried, 'configuration')} tried.
       </p>
       <ol class="layouts">
         ${plan.layouts.map(
@@ -125,6 +126,10 @@ export const planStyles = css`
   }
   .ask .wrong {
     border-color: var(--bad);
+  }
+  .counted {
+    margin-block-start: 10px;
+    font-size: 13.5px;
   }
   .wrongword {
     color: var(--bad);

@@ -1,0 +1,89 @@
+// Newcomers with a task: nobody has told them the page's words, and each step must lead to the next.
+import assert from 'node:assert/strict';
+import { fragment, openCalculator, origin, pageTest, pick, settled, total } from './chromium.js';
+
+const slow = { timeout: 60_000 };
+const picked = (page, section) => page.locator(`#picker-${section} .picked`).innerText();
+
+pageTest('one 24 GB card and an 8B model: found by its memory, and two clicks later it fits', {}, async page => {
+  await openCalculator(page);
+  await pick(page, 'gpu', '24 gb', 'GeForce RTX 4090');
+  await pick(page, 'model', 'llama 3 8b', 'Llama 3 8B');
+  const remedy = page.locator('.remedy');
+  await remedy.locator('strong').waitFor(slow);
+  assert.match(await remedy.innerText(), /QLoRA.+Recompute.+then [\d.]+ GiB/);
+  await remedy.getByRole('button', { name: /^Apply/ }).click();
+  await settled(page);
+  assert.match(await page.locator('.answer .verdict').innerText(), /^Fits/);
+  assert.match(await fragment(page), /&lora=16&.*quant/);
+});
+
+pageTest('what few changes cannot mend leads to the plan, with GPUs enough to hold the model', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama3.1-405b&gpu=h100-sxm&end');
+  await page.getByRole('button', { name: 'Plan for more GPUs' }).click(slow);
+  await page.locator('#plan .unfold[aria-expanded=true]').waitFor();
+  const tried = Number(await page.locator('#plan-gpus').inputValue());
+  assert.equal(tried, 128, '8.3 TB in 79 GiB each');
+  await page.waitForFunction(
+    () => document.querySelector('trainmem-calculator').shadowRoot.activeElement?.localName === 'trainmem-explore',
+  );
+});
+
+pageTest('other ways than the one offered are one click away', {}, async page => {
+  await openCalculator(page);
+  await page.getByRole('button', { name: 'Other ways' }).click(slow);
+  await page.locator('#advice .suggestion').first().waitFor(slow);
+  assert.ok(await page.locator('#advice .unfold').evaluate(heading => heading.getBoundingClientRect().top < 400));
+});
+
+pageTest('a recipe brings its own model to a page nobody has touched, and gives it back', {}, async page => {
+  await openCalculator(page);
+  await pick(page, 'recipe', 'gpt-3', 'GPT-3 175B');
+  await settled(page);
+  assert.equal(await picked(page, 'model'), 'GPT-3 175B');
+  assert.equal(await picked(page, 'gpu'), 'A100 SXM4 80GB');
+  assert.match(await page.locator('.answer .verdict').innerText(), /^Fits/);
+  await page.getByRole('button', { name: 'Keep Llama 2 7B on H100 SXM5 80GB' }).click();
+  await settled(page);
+  assert.equal(await picked(page, 'model'), 'Llama 2 7B');
+  await pick(page, 'recipe', '', 'Defaults of transformers');
+  assert.equal(await picked(page, 'recipe'), 'Defaults of transformers');
+  assert.equal(await fragment(page), 'v=1&model=llama2-7b&gpu=h100-sxm&end');
+});
+
+pageTest('a pasted file says what the page would answer before it is used', {}, async page => {
+  await openCalculator(page);
+  await page.getByRole('button', { name: 'Import' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Bring your own' });
+  await dialog.waitFor();
+  assert.equal(await dialog.getByRole('textbox').evaluate(box => box.getRootNode().activeElement === box), true);
+  await page.keyboard.insertText('{"bf16": {"enabled": true}, "zero_optimization": {"stage": 3}}');
+  assert.match(await dialog.innerText(), /Data parallelism\s+ZeRO-3/);
+  const promised = (await dialog.innerText()).match(/With it: ([\d.]+ GiB)/)[1];
+  await dialog.getByRole('button', { name: 'Use it' }).click();
+  assert.equal(await total(page), promised);
+});
+
+pageTest('a link that cannot be computed leaves no empty page', {}, async page => {
+  await page.goto(`${origin()}/#v=1&model=llama2-7b&gpu=h100-sxm&tp=3&end`);
+  await page.getByText('The answer stands here as soon as the configuration can be computed.').waitFor(slow);
+  await page.getByRole('button', { name: /^Apply: Tensor parallel/ }).click(slow);
+  await page.locator('.answer .total').waitFor(slow);
+});
+
+pageTest('the page on method lists the rules of every component, each with its source', {}, async page => {
+  await page.goto(`${origin()}/method.html`);
+  const rules = await page
+    .locator('.rules tr:has(td)')
+    .evaluateAll(lines => lines.map(line => [...line.cells].map(cell => cell.textContent.trim())));
+  assert.ok(rules.length > 100);
+  for (const [why, rows, bytes] of rules) {
+    assert.ok(why.length > 5 && rows.length > 1, why);
+    const [formula, written] = bytes.split('=');
+    const value = formula
+      .replace(/[^\d×]/g, '')
+      .split('×')
+      .reduce((product, factor) => product * Number(factor), 1);
+    assert.equal(value, Number(written.replace(/\D/g, '')), bytes);
+  }
+});
