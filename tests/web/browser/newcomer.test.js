@@ -33,7 +33,9 @@ pageTest('other ways than the one offered are one click away', {}, async page =>
   await openCalculator(page);
   await page.getByRole('button', { name: 'Other ways' }).click(slow);
   await page.locator('#advice .suggestion').first().waitFor(slow);
-  assert.ok(await page.locator('#advice .unfold').evaluate(heading => heading.getBoundingClientRect().top < 400));
+  const place = () => page.locator('#advice .unfold').evaluate(heading => heading.getBoundingClientRect().top);
+  for (let tries = 0; tries < 50 && (await place()) > 400; tries++) await page.waitForTimeout(100);
+  assert.ok((await place()) < 400, 'the panel is in view');
 });
 
 pageTest('a recipe brings its own model to a page nobody has touched, and gives it back', {}, async page => {
@@ -81,8 +83,8 @@ pageTest('the page on method lists the rules of every component, each with its s
     assert.ok(why.length > 5 && rows.length > 1, why);
     const [formula, written] = bytes.split('=');
     const value = formula
-      .replace(/[^\d×]/g, '')
-      .split('×')
+      .replace(/[^\d×x]/g, '')
+      .split(/[×x]/)
       .reduce((product, factor) => product * Number(factor), 1);
     assert.equal(value, Number(written.replace(/\D/g, '')), bytes);
   }
