@@ -26,7 +26,7 @@ pageTest('a DeepSpeed file says what is applied and what is not, and keeps the m
   await dialog.getByText('Read as a DeepSpeed file.').waitFor();
   assert.match(
     await dialog.getByRole('group', { name: 'Applied keys' }).innerText(),
-    /zero_optimization\.stage = 2.*zero2/s,
+    /zero_optimization\.stage = 2.*ZeRO-2/s,
   );
   const text = await dialog.innerText();
   assert.match(text, /reduce_bucket_size = 500000000 Buckets are counted at DeepSpeed/);

@@ -167,7 +167,6 @@ pageTest(
 pageTest('a pipelined recipe shows every stage', {}, async page => {
   await openCalculator(page);
   await pick(page, 'recipe', 'pipeline 16', 'GPT-3 175B');
-  await page.getByRole('button', { name: /Use (both|it)/ }).click();
   assert.match(await headline(page), /^GPT-3 175B needs/);
   assert.equal(await page.locator('.stages li').count(), 16);
   assert.equal(await page.locator('.stages li.worst').count(), 1);
