@@ -1,5 +1,6 @@
 #include "engine/modelled/not_counted.h"
 
+#include "engine/blocks/torchtune/decoder.h"
 #include "engine/blocks/transformers/separate_experts.h"
 
 namespace trainmem {
@@ -24,6 +25,9 @@ std::vector<std::string> not_counted(const Config& config) {
     sentences.emplace_back("Stacked experts stay in 16 bits: bitsandbytes quantises linear layers alone.");
   if (stacked_experts && recipe.lora.rank > 0)
     sentences.emplace_back("Adapters of stacked experts, which late releases of peft make of gate, up and down.");
+  if (recipe.framework == Framework::torchtune && !torchtune::describes(config.model))
+    sentences.emplace_back(
+        "torchtune has no model of this type, or not in this form: transformers' forward is counted.");
   if (torch && type == "grok-1")
     sentences.emplace_back(
         "Grok-1 has no class in transformers: its layers are Gemma 2's with Mixtral's experts here.");

@@ -52,7 +52,7 @@ TEST_CASE("published runs: dense functional tests of Megatron-LM with Transforme
   int tests = 0;
   for (const MeasuredScore& one : accuracy().measured) {
     if (one.file != "megatron-goldens" || !one.scored() || one.id.rfind("gpt3_mcore_te", 0) != 0) continue;
-    if (one.id == "gpt3_mcore_te_tp2_pp2_cp2_1node") continue;  // tp2 pp2 cp2 of eight GPUs on a node of four
+    if (one.confidence == Confidence::uncertain) continue;
     CAPTURE(one.id);
     ++tests;
     CHECK(std::abs(one.error()) < 0.008);
