@@ -10,7 +10,4 @@ namespace trainmem {
 /// As huggingface_defaults, for these classes; null for all others.
 const Model* huggingface_expert_defaults(std::string_view model_type);
 
-/// Keys that these classes call otherwise, after the common ones have been read.
-void read_expert_class(const HuggingFaceConfig& config, Model& model);
-
 }  // namespace trainmem

@@ -1,0 +1,78 @@
+// Part of reading a config.json: its keys, looked up.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/presets/huggingface.h"
+
+namespace trainmem {
+
+/// Of several names of one thing the first that has a value counts; null is none.
+class HuggingFaceKeys {
+ public:
+  using Names = std::initializer_list<std::string_view>;
+
+  explicit HuggingFaceKeys(const HuggingFaceConfig& config) : config_(config) {}
+
+  /// The value; null if no name has one.
+  const HuggingFaceValue* find(Names names) const {
+    for (const std::string_view name : names) {
+      const HuggingFaceValue* value = find_key(name);
+      if (value != nullptr && value->kind != HuggingFaceValue::Kind::null) return value;
+    }
+    return nullptr;
+  }
+
+  /// Whether the key stands there with the value null.
+  bool is_null(std::string_view name) const {
+    const HuggingFaceValue* value = find_key(name);
+    return value != nullptr && value->kind == HuggingFaceValue::Kind::null;
+  }
+
+  // Each leaves the target as it is if no name has a value.
+  void read(std::int64_t& target, Names names) const {
+    if (const auto* value = find(names); value != nullptr) target = static_cast<std::int64_t>(value->number);
+  }
+  void read(Size& target, Names names) const {
+    if (const auto* value = find(names); value != nullptr) target = static_cast<std::int64_t>(value->number);
+  }
+  void read(double& target, Names names) const {
+    if (const auto* value = find(names); value != nullptr) target = value->number;
+  }
+  void read(bool& target, Names names) const {
+    if (const auto* value = find(names); value != nullptr) target = value->number != 0;
+  }
+
+  bool flag(std::string_view name, bool otherwise) const {
+    bool value = otherwise;
+    read(value, {name});
+    return value;
+  }
+
+ private:
+  const HuggingFaceValue* find_key(std::string_view name) const {
+    for (const auto& [key, value] : config_) {
+      if (key == name) return &value;
+    }
+    return nullptr;
+  }
+
+  const HuggingFaceConfig& config_;
+};
+
+/// A part of a class that has no forward: `path` is the key, with / between nested ones.
+inline void report_not_modelled_key(Issues& issues, std::string path, std::string message) {
+  issues.push_back({"not_yet_modelled", "/" + std::move(path), std::move(message), "Use a model without it."});
+}
+
+/// Keys that single classes have otherwise, after the common ones have been read.
+void read_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues);
+
+/// The same for classes with experts.
+void read_expert_class_keys(Model& model, const HuggingFaceKeys& keys);
+
+}  // namespace trainmem
