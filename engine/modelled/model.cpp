@@ -1,5 +1,7 @@
 // What the forwards of blocks/transformers do not do: each follows its Hugging Face class, so a model that differs
 // from its class where the class has no choice has no forward.
+#include "engine/blocks/transformers/model.h"
+
 #include <string>
 
 #include "engine/blocks/transformers/llama_form.h"
@@ -52,7 +54,7 @@ void add(Issues& issues, const char* path, const std::string& message, const std
 void report_not_modelled_model(const Config& config, Issues& issues) {
   const std::string& type = config.model.model_type;
   const Model* defaults = huggingface_defaults(type == "megatron-gpt" ? "gpt2" : type);
-  if (defaults == nullptr) return;
+  if (defaults == nullptr || transformers::make_architecture(config.model, DType::bfloat16) == nullptr) return;
   const bool llama_form = transformers::llama_form(config.model) != nullptr;
   Config of_class;
   of_class.model = *defaults;

@@ -168,10 +168,10 @@ struct Renamed {
   std::string_view model_type;
   const char* of_class;
 };
-constexpr Renamed renamed[] = {
-    {"kimi_k2", "deepseek_v3"},           {"gemma3", "gemma3_text"},         {"llama4", "llama4_text"},
-    {"qwen2_vl", "qwen2_vl_text"},        {"qwen2_5_vl", "qwen2_5_vl_text"}, {"qwen3_vl", "qwen3_vl_text"},
-    {"qwen3_vl_moe", "qwen3_vl_moe_text"}};
+constexpr Renamed renamed[] = {{"kimi_k2", "deepseek_v3"},        {"gemma3", "gemma3_text"},
+                               {"llama4", "llama4_text"},         {"qwen2_vl", "qwen2_vl_text"},
+                               {"qwen2_5_vl", "qwen2_5_vl_text"}, {"qwen2_5_omni_text", "qwen2_5_vl_text"},
+                               {"qwen3_vl", "qwen3_vl_text"},     {"qwen3_vl_moe", "qwen3_vl_moe_text"}};
 
 std::string class_of(const std::string& model_type) {
   for (const Renamed& one : renamed) {
