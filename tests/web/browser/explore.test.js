@@ -37,6 +37,25 @@ pageTest('what does not fit says what would; one click applies it, Undo takes it
   assert.equal(await total(page), promised);
 });
 
+pageTest('one way to fit for each price, and each gives what it promised', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama3.1-8b&gpu=rtx-4090&end');
+  await page.getByRole('button', { name: 'Other ways' }).click(slow);
+  const ways = page.locator('#advice .suggestions').first().locator('li');
+  assert.deepEqual(
+    (await ways.locator('.what p:nth-child(2)').allInnerTexts()).map(text => text.trim()),
+    [
+      'Other rounding, or another optimizer.',
+      'Trains adapters in place of the model.',
+      'Takes more GPUs, or puts them to another use.',
+    ],
+  );
+  const promised = (await ways.nth(1).locator('.figure').innerText()).trim();
+  await ways.nth(1).getByRole('button').click();
+  assert.equal(await total(page), promised);
+  assert.match(await page.locator('.answer .verdict').innerText(), /^Fits/);
+  assert.match(await fragment(page), /lora=16&quant=nf4_double/);
+});
+
 pageTest('advice: three questions, cheap changes first, and each gives what it promised', {}, async page => {
   await openCalculator(page, small);
   await advised(page);

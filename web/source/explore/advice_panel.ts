@@ -7,6 +7,7 @@ import type { Advice, Changed, Cost, Diagnosis, Remedy, Suggestion } from './ans
 import { fitBadge, marginWords, settingWords } from './go_and_say.js';
 import type { Explorer } from './panel.js';
 
+/** Cheapest first. */
 const headings: Record<Cost, string> = {
   none: 'Costs nothing, or is faster',
   speed: 'Costs some speed',
@@ -63,10 +64,13 @@ function remedyItem(explorer: Explorer, one: Remedy) {
   const { units, fields, good } = explorer;
   const { after } = one;
   const words = one.changes.map(({ title }) => title).join(' + ');
+  const prices = Object.keys(headings) as Cost[];
+  const price = prices[Math.max(...one.changes.map(({ cost }) => prices.indexOf(cost)))]!;
   const gpus = after.num_gpus === good.result.num_gpus ? '' : `on ${plural(after.num_gpus, 'GPU')}`;
   return html`<li class="suggestion">
     <div class="what">
       <p><strong>${words}</strong></p>
+      <p class="muted">${headings[price]}.</p>
       <p class="sets muted">${one.sets.map(set => settingWords(fields, set)).join(', ')}${hostWords(one, units)}</p>
     </div>
     <p class="saves">
@@ -93,8 +97,8 @@ export function advicePanel(explorer: Explorer, advice: Advice | undefined, stal
   const shown = whole ? all : all.slice(0, few);
   const costs = [...new Set(shown.map(({ cost }) => cost))];
   const body = () => html`<p class="lead">
-      Three questions about the peak, then every single change that saves memory, each tried by the engine on this very
-      configuration. Cheap ones come first.
+      Three questions about the peak, what would make it fit if it does not, and every single change that saves memory, each
+      tried by the engine on this very configuration. Cheap ones come first.
     </p>
     ${
       advice
