@@ -26,7 +26,10 @@ pageTest('a link that was cut off says so at every length, or opens the same con
       link.slice(0, length),
     );
     await page.waitForTimeout(60);
-    const notices = await page.getByRole('status').filter({ hasText: /this link/i }).count();
+    const notices = await page
+      .getByRole('status')
+      .filter({ hasText: /this link/i })
+      .count();
     assert.ok(notices > 0 || (await headline(page)) === whole, `cut at ${length}: ${link.slice(0, length)}`);
   }
 });
