@@ -311,9 +311,7 @@ export class TrainmemCalculator extends LitElement implements View {
     const { good } = this.calculator.state;
     if (!good) return;
     const text = headlineText(this, good);
-    this.announcer.say(text);
-    const title = `${text.split('. ')[0]} \u2013 trainmem`;
-    if (this.page && document.title !== title) document.title = title;
+    this.announcer.say(text, this.page ? `${text.split('. ')[0]} \u2013 trainmem` : undefined);
   }
 
   private get home(): string | undefined {

@@ -5,7 +5,7 @@ import { fragment, headline, openCalculator, origin, pageTest, pick, settled, to
 pageTest('the page answers at once', {}, async page => {
   await openCalculator(page);
   assert.match(await headline(page), /^Llama 2 7B needs [\d.,]+ GiB of [\d.]+ GiB$/);
-  assert.match(await page.title(), /^Llama 2 7B needs/);
+  await page.waitForFunction(() => /^Llama 2 7B needs/.test(document.title));
   assert.match(await fragment(page), /^v=1&model=llama2-7b&gpu=h100-sxm&end$/);
 });
 

@@ -1,4 +1,4 @@
-// Says the headline to screen readers, once it has stood still for a while.
+// Says the headline to screen readers, and in the title of the page, once it has stood still for a while.
 
 import type { ReactiveController, ReactiveControllerHost } from 'lit';
 
@@ -17,11 +17,13 @@ export class Announcer implements ReactiveController {
     clearTimeout(this.timer);
   }
 
-  say(text: string): void {
+  /** `title` is that of the page, where the page is the calculator's own. */
+  say(text: string, title?: string): void {
     if (text === this.text) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.text = text;
+      if (title) document.title = title;
       this.host.requestUpdate();
     }, pause);
   }

@@ -68,39 +68,50 @@ const unfold = (view: View, id: string) => (event: Event) => {
 /** Stands for a group under "More" among what is open. */
 export const groupId = (title: string) => `group/${title}`;
 
-function more(view: View, groups: Group[]) {
-  const { fieldQuery } = view;
-  const wanted = fieldQuery.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = groups
+/** The groups with the fields that every word of the search is said of. */
+function fieldsFound(groups: Group[], query: string): Group[] {
+  const wanted = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (wanted.length === 0) return groups;
+  const told = (title: string, field: Field) =>
+    `${title} ${fieldLabel(field)} ${fieldName(field)} ${field.meaning ?? ''}`.toLowerCase();
+  return groups
     .map(({ title, fields }) => ({
       title,
-      fields: fields.filter(field => {
-        const text = `${title} ${fieldLabel(field)} ${fieldName(field)} ${field.meaning ?? ''}`.toLowerCase();
-        return wanted.every(word => text.includes(word));
-      }),
+      fields: fields.filter(field => wanted.every(word => told(title, field).includes(word))),
     }))
     .filter(({ fields }) => fields.length > 0);
+}
+
+function moreGroups(view: View, groups: Group[]) {
+  const { fieldQuery } = view;
+  const found = fieldsFound(groups, fieldQuery);
+  const searching = fieldQuery.trim() !== '';
+  return html`<div class="box findfield">
+      <input
+        type="search"
+        aria-label="Find a field"
+        placeholder="Find a field"
+        autocomplete="off"
+        spellcheck="false"
+        .value=${fieldQuery}
+        @input=${(event: Event) => view.findField((event.target as HTMLInputElement).value)}
+      />
+    </div>
+    ${found.map(one => {
+      const id = groupId(one.title);
+      return keyed(one.title, group(view, one, searching || view.open.has(id), id));
+    })}
+    ${found.length === 0 ? html`<p class="muted derived" role="status">No field matches.</p>` : nothing}`;
+}
+
+function more(view: View, groups: Group[]) {
   const all = groups.reduce((sum, { fields }) => sum + fields.length, 0);
   const open = view.open.has('more');
   return html`<details class="group more" ?open=${open}>
-    <summary @click=${unfold(view, 'more')}><span>More</span><span class="badge">${plural(all, 'field')}</span>${icons.chevron()}</summary>
-    ${
-      open
-        ? html`<div class="box findfield">
-              <input
-                type="search"
-                aria-label="Find a field"
-                placeholder="Find a field"
-                autocomplete="off"
-                spellcheck="false"
-                .value=${fieldQuery}
-                @input=${(event: Event) => view.findField((event.target as HTMLInputElement).value)}
-              />
-            </div>
-            ${found.map(one => keyed(one.title, group(view, one, wanted.length > 0 || view.open.has(groupId(one.title)), groupId(one.title))))}
-            ${found.length === 0 ? html`<p class="muted derived" role="status">No field matches.</p>` : nothing}`
-        : nothing
-    }
+    <summary @click=${unfold(view, 'more')}>
+      <span>More</span><span class="badge">${plural(all, 'field')}</span>${icons.chevron()}
+    </summary>
+    ${open ? moreGroups(view, groups) : nothing}
   </details>`;
 }
 
