@@ -2,11 +2,9 @@
 // do otherwise stands in huggingface_class_keys.cpp.
 #include "engine/presets/huggingface.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "engine/presets/huggingface_keys.h"
 #include "engine/presets/huggingface_unknown.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -54,32 +52,10 @@ void read_sizes(Model& model, const HuggingFaceKeys& keys) {
 }
 
 /// Classes whose attention_bias is that of all four projections.
-constexpr std::string_view one_attention_bias[] = {"llama",
-                                                   "granite",
-                                                   "cohere",
-                                                   "smollm3",
-                                                   "olmo",
-                                                   "olmo2",
-                                                   "olmo3",
-                                                   "qwen3",
-                                                   "qwen3_moe",
-                                                   "gemma",
-                                                   "gemma2",
-                                                   "gemma3_text",
-                                                   "gpt_neox",
-                                                   "nemotron",
-                                                   "arcee",
-                                                   "cohere2",
-                                                   "hunyuan_v1_dense",
-                                                   "hunyuan_v1_moe",
-                                                   "flex_olmo",
-                                                   "granitemoehybrid",
-                                                   "nanochat",
-                                                   "granitemoe",
-                                                   "granitemoeshared",
-                                                   "phimoe",
-                                                   "qwen3_vl_text",
-                                                   "qwen3_vl_moe_text"};
+constexpr std::string_view one_attention_bias =
+    "llama,granite,cohere,smollm3,olmo,olmo2,olmo3,qwen3,qwen3_moe,gemma,gemma2,gemma3_text,gpt_neox,nemotron,"
+    "arcee,cohere2,hunyuan_v1_dense,hunyuan_v1_moe,flex_olmo,granitemoehybrid,nanochat,granitemoe,"
+    "granitemoeshared,phimoe,qwen3_vl_text,qwen3_vl_moe_text";
 
 void read_switches(Model& model, const HuggingFaceKeys& keys) {
   keys.read(model.attention_dropout, {"attention_dropout", "attn_pdrop", "attn_config.attn_pdrop"});
@@ -88,9 +64,7 @@ void read_switches(Model& model, const HuggingFaceKeys& keys) {
   keys.read(model.partial_rotary_factor,
             {"rope_parameters.partial_rotary_factor", "partial_rotary_factor", "rotary_pct", "rope_pct"});
   keys.read(model.attention_bias, {"attention_bias", "use_qkv_bias"});
-  if (std::find(std::begin(one_attention_bias), std::end(one_attention_bias), model.model_type) !=
-      std::end(one_attention_bias))
-    model.attention_output_bias = model.attention_bias;
+  if (has_item(one_attention_bias, model.model_type)) model.attention_output_bias = model.attention_bias;
   keys.read(model.mlp_bias, {"mlp_bias"});
   keys.read(model.attn_logit_softcapping, {"attn_logit_softcapping"});
   keys.read(model.final_logit_softcapping, {"final_logit_softcapping"});
