@@ -1,4 +1,5 @@
 // What is not modelled of mixture of experts, latent attention and multi-token prediction.
+#include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/separate_experts.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
@@ -23,6 +24,13 @@ bool against_class(const Config& c, bool (*part)(const Config&)) {
   Config of_class;
   of_class.model = *defaults;
   return part(c) != part(of_class);
+}
+
+/// Whether transformers' forward runs, and the model's type is one whose experts it does not know.
+bool unknown_experts(const Config& c) {
+  const transformers::LlamaForm* form = transformers::llama_form(c.model);
+  return experts(c) && !megatron(c) && !torchtitan(c) && !against_class(c, experts) && form != nullptr &&
+         !transformers::has_experts_forward(c.model, *form);
 }
 
 /// Of the older classes, in which experts are linear layers of their own, Mixtral's and OLMoE's are modelled.
@@ -65,6 +73,7 @@ constexpr Missing<Config> all_missing[] = {
      [](const Config& c) { return torchtitan(c) && c.model.num_nextn_predict_layers > 0; }, "0"},
     {"/model/experts/num_experts", "Experts in, or their absence from, a model of this type are", own_class,
      [](const Config& c) { return against_class(c, experts); }},
+    {"/model/model_type", "The router of this model type is", "Choose a model of another family.", unknown_experts},
     {"/model/latent_attention/kv_lora_rank", "Latent attention in, or its absence from, a model of this type is",
      own_class, [](const Config& c) { return against_class(c, latent); }},
     {"/recipe/recomputation", "Recomputation chosen by operations, with experts, outside torchtitan is",

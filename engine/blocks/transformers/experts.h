@@ -16,6 +16,9 @@ struct Routing {
   Tensor logits;  ///< returned by the router, and held by the block until it returns
 };
 
+/// Whether the router of the model's type is known.
+bool has_router(const Model& model);
+
 class Router {
  public:
   Router(const Model& model, DType dtype);

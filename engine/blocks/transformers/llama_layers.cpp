@@ -304,6 +304,10 @@ std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& m, const LlamaFo
   return std::make_unique<FeedForward>(m, form, dtype);
 }
 
+bool has_experts_forward(const Model& m, const LlamaForm& form) {
+  return m.model_type == "llama4_text" || form.multipliers || m.model_type == "deepseek" || has_router(m);
+}
+
 namespace {
 
 /// The one kernel of a norm, or the form as it is.

@@ -30,6 +30,9 @@ std::unique_ptr<AttentionPart> make_attention(const Model& model, const LlamaFor
 std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& model, const LlamaForm& form, DType dtype,
                                                    std::int64_t layer);
 
+/// Whether make_feed_forward knows the experts of the model's type.
+bool has_experts_forward(const Model& model, const LlamaForm& form);
+
 class SelfAttention : public AttentionPart {
  public:
   SelfAttention(const Model& model, const LlamaForm& form, DType dtype, std::int64_t layer);

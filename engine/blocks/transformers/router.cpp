@@ -1,4 +1,6 @@
 // The routers of the families: how scores come from the logits, and weights from the scores.
+#include <cassert>
+
 #include "engine/blocks/transformers/experts.h"
 #include "engine/blocks/transformers/sparse_mixer.h"
 #include "engine/tensor/run.h"
@@ -31,31 +33,38 @@ using Scores = RouterForm::Scores;
 
 // modeling_<model_type>.py. Qwen3: norm_topk_prob as its published models have it.
 constexpr RouterForm forms[] = {
-    {"mixtral", Scores::softmax, true, false},
-    {"qwen2_moe"},
-    {"qwen3_moe", Scores::softmax, true, true},
-    {"olmoe"},
-    {"deepseek_v2", Scores::softmax_in_fp32},
-    {"deepseek_v3", Scores::sigmoid, true},
-    {"glm4_moe", Scores::sigmoid, true},
-    {"minimax_m2", Scores::sigmoid, true, true, false},
-    {"gpt_oss", Scores::softmax_of_chosen},
-    {"minimax", Scores::softmax, true, false},
-    {"dots1", Scores::sigmoid, true},
-    {"glm4_moe_lite", Scores::sigmoid, true},
-    {"solar_open", Scores::sigmoid, true},
-    {"exaone_moe", Scores::sigmoid, true},
-    {"qwen3_vl_moe_text", Scores::softmax, true, false},
-    {"phimoe", Scores::sparse_mixer},
-    {"flex_olmo", Scores::softmax, false, false},
-    {"hunyuan_v1_moe", Scores::softmax, true, true, true, true},
-    {"ernie4_5_moe", Scores::corrected_softmax, true, true, true, true},
+    {.model_type = "mixtral", .normalises = true, .casts = false},
+    {.model_type = "grok-1", .normalises = true, .casts = false},  // Mixtral's: grok() in llama_form.cpp
+    {.model_type = "qwen2_moe"},
+    {.model_type = "qwen3_moe", .normalises = true},
+    {.model_type = "olmoe"},
+    {.model_type = "deepseek_v2", .scores = Scores::softmax_in_fp32},
+    {.model_type = "deepseek_v3", .scores = Scores::sigmoid, .normalises = true},
+    {.model_type = "glm4_moe", .scores = Scores::sigmoid, .normalises = true},
+    {.model_type = "minimax_m2", .scores = Scores::sigmoid, .normalises = true, .fp32 = false},
+    {.model_type = "gpt_oss", .scores = Scores::softmax_of_chosen},
+    {.model_type = "minimax", .normalises = true, .casts = false},
+    {.model_type = "dots1", .scores = Scores::sigmoid, .normalises = true},
+    {.model_type = "glm4_moe_lite", .scores = Scores::sigmoid, .normalises = true},
+    {.model_type = "solar_open", .scores = Scores::sigmoid, .normalises = true},
+    {.model_type = "exaone_moe", .scores = Scores::sigmoid, .normalises = true},
+    {.model_type = "qwen3_vl_moe_text", .normalises = true, .casts = false},
+    {.model_type = "phimoe", .scores = Scores::sparse_mixer},
+    {.model_type = "flex_olmo", .casts = false},
+    {.model_type = "hunyuan_v1_moe", .normalises = true, .fp32_weight = true},
+    {.model_type = "ernie4_5_moe", .scores = Scores::corrected_softmax, .normalises = true, .fp32_weight = true},
 };
 
-const RouterForm& form_of(const Model& model) {
+const RouterForm* find_form(const Model& model) {
   for (const RouterForm& form : forms)
-    if (model.model_type == form.model_type) return form;
-  return forms[0];
+    if (model.model_type == form.model_type) return &form;
+  return nullptr;
+}
+
+const RouterForm& form_of(const Model& model) {
+  const RouterForm* form = find_form(model);
+  assert(form != nullptr);  // report_not_modelled asks has_router first
+  return *form;
 }
 
 Tensor normalised(Tensor weights) {
@@ -64,6 +73,8 @@ Tensor normalised(Tensor weights) {
 }
 
 }  // namespace
+
+bool has_router(const Model& model) { return find_form(model) != nullptr; }
 
 Router::Router(const Model& m, DType dtype) : model_(m) {
   const Size n = m.experts.num_experts;
