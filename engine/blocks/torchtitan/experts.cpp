@@ -77,9 +77,9 @@ Experts::Routing Experts::route(const Tensor& tokens) const {
 }
 
 // RoutedExperts.forward: dispatch, GroupedExperts, combine.
-Tensor Experts::routed(const Tensor& tokens, const Routing& routing) const {
+Tensor Experts::routed(const Tensor& tokens, const Routing& routing, const Tensor& counts) const {
   const Place place("experts");
-  const Dispatched dispatched = dispatch(tokens, routing.weights, routing.experts);
+  const Dispatched dispatched = dispatch(tokens, routing.weights, routing.experts, counts);
   const Tensor& input = dispatched.input;
   const Tensor offsets = allocate({gate_.size(0)}, DType::int32, {&offsets_rule, "where each expert's tokens end"});
   Tensor out;
@@ -97,7 +97,7 @@ Tensor Experts::operator()(const Tensor& x) const {
   const Routing routing = route(tokens);
   const Tensor map = allocate(routing.scores.shape(), DType::boolean, {&map_rule, "map of tokens to experts"});
   const Tensor counts = allocate({routing.scores.size(1)}, DType::int64, {&map_rule});
-  Tensor out = routed(tokens, routing);
+  Tensor out = routed(tokens, routing, counts);
   if (shared_) {
     const Place place("shared expert");
     Tensor shared = (*shared_)(tokens);

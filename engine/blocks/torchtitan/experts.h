@@ -32,7 +32,7 @@ class Experts {
     Tensor scores;  ///< held until the layer returns
   };
   Routing route(const Tensor& tokens) const;
-  Tensor routed(const Tensor& tokens, const Routing& routing) const;
+  Tensor routed(const Tensor& tokens, const Routing& routing, const Tensor& counts) const;
 
   const Model& model_;
   Tensor gate_, down_, up_;

@@ -30,7 +30,7 @@ Tensor permute(const Tensor& received, Tensor& order) {
 
 }  // namespace
 
-Dispatched dispatch(const Tensor& tokens, const Tensor& weights, const Tensor& chosen) {
+Dispatched dispatch(const Tensor& tokens, const Tensor& weights, const Tensor& chosen, const Tensor& counts) {
   Dispatched result;
   const Shape copies{tokens.size(0) * chosen.size(1)};
   const Tensor order = sort(view(chosen, copies), "order by expert").indices;
@@ -42,6 +42,8 @@ Dispatched dispatch(const Tensor& tokens, const Tensor& weights, const Tensor& c
     result.input = own;
     return result;
   }
+  const Tensor received_counts =
+      exchange_rows(counts, counts.size(0), exchange_rule, "received counts", Component::communication);
   const Tensor received = exchange_rows(own, received_rows(own.size(0), parallel.imbalance), exchange_rule,
                                         "received tokens", Component::communication);
   result.input = permute(received, result.order);

@@ -14,8 +14,9 @@ struct Dispatched {
   Tensor order;    ///< with several GPUs: from the order of senders to that of experts
 };
 
-/// `chosen` and `weights`: (tokens, experts per token). Several GPUs (Run::expert_parallel) exchange their copies.
-Dispatched dispatch(const Tensor& tokens, const Tensor& weights, const Tensor& chosen);
+/// `chosen` and `weights`: (tokens, experts per token); `counts`: this GPU's tokens of each expert. Several GPUs
+/// (ModelSettings::expert_parallel) exchange their counts and copies.
+Dispatched dispatch(const Tensor& tokens, const Tensor& weights, const Tensor& chosen, const Tensor& counts);
 /// The weighted sum of the experts' results, for each of `tokens`.
 Tensor combine(const Tensor& results, const Dispatched& dispatched, const Tensor& tokens);
 
