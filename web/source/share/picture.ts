@@ -89,7 +89,7 @@ export function picture(options: Picture): string {
 ${bar(segments, margin, top, inner, thick, scale, scheme).join('\n')}
 ${
   capacity > 0
-    ? `<rect x="${round(mark - 1.5)}" y="${round(top - 8)}" width="3" height="${round(thick + 16)}" fill="${line}"/>
+    ? `<rect x="${round(mark - 1.5)}" y="${round(top - 8)}" width="3" height="${round(thick + 16)}" fill="${line}" stroke="${background}" stroke-width="2" paint-order="stroke"/>
 <text x="${round(Math.min(mark, width - margin))}" y="${round(top + thick + 34)}" font-size="20" fill="${muted}" text-anchor="${capacity / scale > 0.5 ? 'end' : 'start'}">${plain(capacityText)}</text>`
     : ''
 }

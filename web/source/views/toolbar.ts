@@ -43,7 +43,7 @@ export function toolbar(view: View, { home, dark, switchTheme, bring, take }: To
     ${bring ? html`<button type="button" class="button" @click=${bring}>${icons.into()}<span>Import</span></button>` : nothing}
     ${take ? html`<button type="button" class="button" @click=${take}>${icons.out()}<span>Export</span></button>` : nothing}
     ${
-      view.readonly
+      view.readonly || view.view === 'bar'
         ? nothing
         : html`<span class="steps">
             <button type="button" class="button icononly" aria-label="Undo" title="Undo (Ctrl+Z)" ?disabled=${!view.companion.canUndo} @click=${() => view.companion.move(-1)}>
