@@ -31,6 +31,26 @@ std::string guarded(Function function) {
 #endif
 }
 
+/// {"ok":true,"KEY":JSON}.
+std::string answer_with(const char* key, const std::string& json) {
+  JsonWriter out;
+  out.open_object();
+  out.key("ok").boolean(true);
+  out.key(key).raw(json);
+  out.close_object();
+  return out.take();
+}
+
+/// {"ok":true,"link":"v=1&..."}.
+std::string answer_with_link(const std::string& link) {
+  JsonWriter out;
+  out.open_object();
+  out.key("ok").boolean(true);
+  out.key("link").text(link);
+  out.close_object();
+  return out.take();
+}
+
 }  // namespace
 
 std::string estimate(const std::string& request) {
@@ -41,12 +61,7 @@ std::string advice(const std::string& request) {
   return guarded([&] {
     const Answer answer = answer_request(request);
     if (!answer.issues.empty()) return write_refusal(answer.issues);
-    JsonWriter out;
-    out.open_object();
-    out.key("ok").boolean(true);
-    out.key("advice").raw(write_advice(answer.config, advise(answer.config, answer.result)));
-    out.close_object();
-    return out.take();
+    return answer_with("advice", write_advice(answer.config, advise(answer.config, answer.result)));
   });
 }
 
@@ -58,12 +73,7 @@ std::string sweep(const std::string& request, const std::string& path, const std
   return guarded([&] {
     const Answer answer = read_request(request);
     if (!answer.issues.empty()) return write_refusal(answer.issues);
-    JsonWriter out;
-    out.open_object();
-    out.key("ok").boolean(true);
-    out.key("points").raw(write_sweep(answer.config, path, values));
-    out.close_object();
-    return out.take();
+    return answer_with("points", write_sweep(answer.config, path, values));
   });
 }
 
@@ -100,12 +110,7 @@ std::string write_comparison(const std::string& a, const std::string& b) {
     const ReadConfig second = read_config(b);
     if (!first.issues.empty()) return write_refusal(first.issues);
     if (!second.issues.empty()) return write_refusal(second.issues);
-    JsonWriter out;
-    out.open_object();
-    out.key("ok").boolean(true);
-    out.key("link").text(format_comparison(first.config, second.config));
-    out.close_object();
-    return out.take();
+    return answer_with_link(format_comparison(first.config, second.config));
   });
 }
 
@@ -113,12 +118,7 @@ std::string write_link(const std::string& json) {
   return guarded([&] {
     const ReadConfig read = read_config(json);
     if (!read.issues.empty()) return write_refusal(read.issues);
-    JsonWriter out;
-    out.open_object();
-    out.key("ok").boolean(true);
-    out.key("link").text(format_link(read.config));
-    out.close_object();
-    return out.take();
+    return answer_with_link(format_link(read.config));
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/presets/huggingface_keys.h"
 #include "engine/presets/huggingface_unknown.h"
+#include "engine/text/issue_text.h"
 #include "engine/text/list.h"
 
 namespace trainmem {
@@ -35,7 +36,7 @@ void read_activation(Model& model, const HuggingFaceKeys& keys, Issues& issues) 
       return;
     }
   }
-  report_not_modelled_key(issues, "hidden_act", "The activation '" + value->text + "' is not known.");
+  report_not_modelled_key(issues, "hidden_act", "The activation " + in_quotes(value->text) + " is not known.");
 }
 
 void read_sizes(Model& model, const HuggingFaceKeys& keys) {

@@ -1,52 +1,54 @@
 // What is said of a model_type that has no forward here: of those that are often met, why, and what comes near.
 #include "engine/presets/huggingface_unknown.h"
 
+#include "engine/text/issue_text.h"
+#include "engine/text/list.h"
+
 namespace trainmem {
 namespace {
 
 struct Reason {
-  const char* model_types;  ///< with a space around each
+  const char* model_types;  ///< a list, divided by commas
   const char* why;
   const char* hint;
 };
 
 constexpr Reason reasons[] = {
-    {" mamba mamba2 falcon_mamba falcon_h1 bamba jamba zamba zamba2 nemotron_h plamo2 ",
-     "its state-space layers (Mamba)", "Use a model of attention and MLP layers, dense or with experts."},
-    {" rwkv rwkv7 xlstm recurrent_gemma ", "its recurrent layers",
+    {"mamba,mamba2,falcon_mamba,falcon_h1,bamba,jamba,zamba,zamba2,nemotron_h,plamo2", "its state-space layers (Mamba)",
      "Use a model of attention and MLP layers, dense or with experts."},
-    {" qwen3_next qwen3_5 qwen3_5_moe kimi_linear ", "its linear attention (gated delta rule)",
+    {"rwkv,rwkv7,xlstm,recurrent_gemma", "its recurrent layers",
+     "Use a model of attention and MLP layers, dense or with experts."},
+    {"qwen3_next,qwen3_5,qwen3_5_moe,kimi_linear", "its linear attention (gated delta rule)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},
-    {" lfm2 lfm2_moe ", "its convolutions", "Use a model of attention and MLP layers, dense or with experts."},
-    {" apertus ", "its activation (xIELU)", "Use a model with one that is known, such as llama or nemotron."},
-    {" codegen ", "its attention", "All else is as in model_type gptj."},
-    {" deepseek_v32 glm_moe_dsa ", "its sparse attention", "All else is as in model_type deepseek_v3."},
-    {" gemma3n gemma3n_text ", "its embeddings of each layer", "Use gemma3_text or gemma2."},
-    {" mllama mllama_text_model ", "its attention to images",
+    {"lfm2,lfm2_moe", "its convolutions", "Use a model of attention and MLP layers, dense or with experts."},
+    {"apertus", "its activation (xIELU)", "Use a model with one that is known, such as llama or nemotron."},
+    {"codegen", "its attention", "All else is as in model_type gptj."},
+    {"deepseek_v32,glm_moe_dsa", "its sparse attention", "All else is as in model_type deepseek_v3."},
+    {"gemma3n,gemma3n_text", "its embeddings of each layer", "Use gemma3_text or gemma2."},
+    {"mllama,mllama_text_model", "its attention to images",
      "Without those layers its language model is Llama 3.1: give model_type llama, and num_hidden_layers without "
      "them."},
-    {" bert roberta xlm-roberta distilbert deberta deberta-v2 modernbert electra albert ", "it is an encoder",
+    {"bert,roberta,xlm-roberta,distilbert,deberta,deberta-v2,modernbert,electra,albert", "it is an encoder",
      "Use a causal language model."},
-    {" t5 mt5 umt5 bart mbart pegasus whisper ", "it has an encoder beside the decoder",
-     "Use a causal language model."},
-    {" clip siglip vit dinov2 stable-diffusion flux ", "it is no language model", "Use a causal language model."},
-    {" internlm internlm2 internlm3 exaone Yi xverse orion aquila ", "its class is not one of transformers",
+    {"t5,mt5,umt5,bart,mbart,pegasus,whisper", "it has an encoder beside the decoder", "Use a causal language model."},
+    {"clip,siglip,vit,dinov2,stable-diffusion,flux", "it is no language model", "Use a causal language model."},
+    {"internlm,internlm2,internlm3,exaone,Yi,xverse,orion,aquila", "its class is not one of transformers",
      "Its layers are nearly Llama's: give model_type llama, with the keys that a Llama has."},
-    {" baichuan ", "its class is not one of transformers",
+    {"baichuan", "its class is not one of transformers",
      "The layers of the 7B model are nearly Llama's: give model_type llama."},
-    {" minicpm ", "its class is not one of transformers", "Its layers are nearly Granite's: give model_type granite."},
-    {" qwen ", "its class is not one of transformers", "Its layers are nearly Qwen 2's: give model_type qwen2."},
-    {" phi3_v phi4mm phi4_multimodal ", "images and speech are not", "Its language model is that of model_type phi3."},
+    {"minicpm", "its class is not one of transformers", "Its layers are nearly Granite's: give model_type granite."},
+    {"qwen", "its class is not one of transformers", "Its layers are nearly Qwen 2's: give model_type qwen2."},
+    {"phi3_v,phi4mm,phi4_multimodal", "images and speech are not", "Its language model is that of model_type phi3."},
 };
 
 }  // namespace
 
 Issue unknown_model_type(const std::string& model_type) {
-  Issue issue{"not_yet_modelled", "/model_type", "The model_type '" + model_type + "' is not modelled.",
+  Issue issue{"not_yet_modelled", "/model_type", "The model_type " + in_quotes(model_type) + " is not modelled.",
               "If its layers are those of another class, such as llama or qwen3_moe, give that model_type."};
   for (const Reason& reason : reasons) {
-    if (std::string_view(reason.model_types).find(" " + model_type + " ") == std::string_view::npos) continue;
-    issue.message = "The model_type '" + model_type + "' is not modelled: " + reason.why + ".";
+    if (!has_item(reason.model_types, model_type)) continue;
+    issue.message = "The model_type " + in_quotes(model_type) + " is not modelled: " + reason.why + ".";
     issue.hint = reason.hint;
   }
   return issue;
