@@ -4,6 +4,7 @@
 
 #include "engine/allocator.h"
 #include "engine/bandwidth/bandwidth.h"
+#include "engine/config/world_size.h"
 #include "engine/error_band.h"
 #include "engine/modelled/not_counted.h"
 #include "engine/parallel/megatron_deepspeed.h"
@@ -116,7 +117,7 @@ Result estimate(const Config& config) {
   result.active_parameters = active_parameter_count(config.model);
   result.trainable_parameters = config.recipe.lora.rank > 0 ? runs.folded.adapter_elements : result.parameters;
   const Recipe& r = config.recipe;
-  result.num_gpus = r.data_parallel_size * r.tensor_parallel * r.pipeline_parallel * r.context_parallel;
+  result.num_gpus = world_size(r);
   result.global_batch_size = r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;
   result.textbook = textbook(config, result.parameters);
   result.bandwidth = bandwidth(config, result, runs.folded);

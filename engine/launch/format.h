@@ -90,7 +90,4 @@ const SettingsFormat& torchtitan_format();
 const SettingsFormat& deepspeed_format();
 const SettingsFormat& accelerate_format();
 
-/// Recipe GPUs: data x tensor x pipeline x context.
-std::int64_t world_size(const Recipe& recipe);
-
 }  // namespace trainmem

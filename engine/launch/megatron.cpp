@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "engine/config/values.h"
+#include "engine/config/world_size.h"
 #include "engine/launch/format.h"
 #include "engine/text/numbers.h"
 

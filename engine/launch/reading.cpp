@@ -107,8 +107,4 @@ void SettingsReading::list_the_rest() {
   }
 }
 
-std::int64_t world_size(const Recipe& recipe) {
-  return recipe.data_parallel_size * recipe.tensor_parallel * recipe.pipeline_parallel * recipe.context_parallel;
-}
-
 }  // namespace trainmem
