@@ -1,6 +1,7 @@
 #include "engine/accuracy/predict.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "engine/blocks/transformers/model.h"
 #include "engine/step.h"
@@ -11,9 +12,11 @@ namespace trainmem {
 
 namespace {
 
-/// Recorders follow what the dispatcher sees. Of what kernels take for themselves, the recorded replays hold that of
-/// flash attention's backward alone (tests/traces/README.md).
-bool is_recorded(const StorageRecord& storage) { return !storage.in_kernel || storage.made_by == &flash_backward_rule; }
+/// Recorders follow what the dispatcher sees. Of what kernels take for themselves, the records hold that of flash
+/// attention's backward alone (tests/traces/README.md).
+bool is_recorded(const StorageRecord& storage) {
+  return !storage.in_kernel || std::string_view(storage.made_by->name) == flash_backward_rule.name;
+}
 
 Recording as_recorded(Recording recording) {
   for (StorageRecord& storage : recording.storages)
@@ -66,8 +69,8 @@ Prediction predict(const Config& config, int steps) {
   StepOptions options;
   options.steps = steps;
   prediction.recording = run_training(config, options);
-  prediction.phases = phases_of(prediction.recording);
   const Recording recorded = as_recorded(prediction.recording);
+  prediction.phases = phases_of(recorded);
   prediction.by_default = replay(recorded, {.expandable_segments = false});
   prediction.expandable_segments = replay(recorded, {.expandable_segments = true});
   return prediction;
