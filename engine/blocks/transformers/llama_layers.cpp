@@ -279,7 +279,8 @@ Tensor FeedForward::products(const Tensor& given) const {
     Tensor gate = activate(gate_(x), model_.hidden_act);  // before up: C++ leaves the order of operands open
     return down_(std::move(gate) * up_(x));
   }
-  return down_(activate(up_(x), model_.hidden_act));
+  Tensor activated = activate(up_(x), model_.hidden_act);  // what is activated goes before the next layer runs
+  return down_(std::move(activated));
 }
 
 Tensor FeedForward::operator()(const Tensor& x) const {
