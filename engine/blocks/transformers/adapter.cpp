@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
 #include "engine/text/list.h"
 
@@ -27,6 +28,18 @@ constexpr Target targets[] = {{"query", "q"},
                               {"gate and up", "gate,up"},
                               {"down", "down"}};
 
+constexpr Rule adapter_rule{"weight", "a weight of the model", "pytorch torch/nn/parameter.py"};
+constexpr const char* names[] = {"LoRA A", "LoRA B"};
+
+/// Whole adapters have no memory before give_memory_to_adapters; shards are the wrapper's.
+Tensor make(const Shape& shape, DType dtype, const char* name) {
+  if (active_run().new_parameters.maker) return make_parameter(shape, dtype, name);
+  Tensor weight = declare(shape, dtype);
+  weight->requires_grad = true;
+  register_parameter(weight);
+  return weight;
+}
+
 bool selects(std::string_view chosen, std::string_view role) {
   bool found = false;
   for (const Target& target : targets)
@@ -43,11 +56,28 @@ Adapter make_adapter(Size in, Size out, const char* role) {
   Adapter adapter;
   if (tuning.rank == 0 || !selects(tuning.targets, role)) return adapter;
   const Set<bool> trained(run.new_parameters.frozen, false);
-  adapter.a = make_parameter({tuning.rank, in}, tuning.dtype, "LoRA A");
-  adapter.b = make_parameter({out, tuning.rank}, tuning.dtype, "LoRA B");
+  adapter.a = make({tuning.rank, in}, tuning.dtype, names[0]);
+  adapter.b = make({out, tuning.rank}, tuning.dtype, names[1]);
   adapter.dropout = tuning.dropout;
   run.tape.adapter_elements += (Size(tuning.rank) * (in + out) * run.times_of(run.layer)).recorded();
   return adapter;
+}
+
+void give_memory_to_adapters() {
+  Run& run = active_run();
+  if (run.new_parameters.maker) return;
+  const bool in_layer = run.layer >= 0;  // whose stretch is marked
+  LayerStretches stretches;
+  int second = 0;  // A and B are registered in turns
+  for (const RegisteredParameter& parameter : run.parameters) {
+    const Tensor& weight = parameter.tensor;
+    if (weight->storage->id >= 0 || !weight.requires_grad()) continue;
+    const Layer layer(parameter.layer);
+    if (!in_layer) stretches.enter(parameter.layer);
+    give_memory(weight, weight.elements(), Component::weights, {&adapter_rule, names[second]});
+    note_kept(weight, adapter_rule);
+    second = 1 - second;
+  }
 }
 
 Tensor Adapter::operator()(Tensor base, Tensor x) const {

@@ -15,8 +15,12 @@ struct Adapter {
   Tensor operator()(Tensor base, Tensor x) const;
 };
 
-/// The adapter of the linear layer called `role`, if the run's fine-tuning asks for one.
+/// The adapter of the linear layer called `role`, if the run's fine-tuning asks for one. Unless its weights are shards,
+/// they have no memory yet.
 Adapter make_adapter(Size in, Size out, const char* role);
+
+/// Gives whole adapters made so far their memory, layer by layer.
+void give_memory_to_adapters();
 
 /// Whether fine-tuning stores this layer's weight in 4 bits.
 bool is_quantized(const char* role);

@@ -89,6 +89,8 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
     if (wrapper_ != nullptr)
       groups_.push_back(wrapper_->open_group(i + 1 == slots_.size() ? ModulePart::last_layer : ModulePart::layer));
     blocks_.push_back(architecture_->make_block(slot.kind));
+    // torchtune makes adapters with the layers that they stand beside: modules/peft/lora.py.
+    if (wrapper_ == nullptr && recipe.framework == Framework::torchtune) give_memory_to_adapters();
   }
   stretches.leave();
   if (wrapper_ != nullptr && (part_.last || root)) {
@@ -99,7 +101,10 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
       wrapper_->reopen_group(embedding_group_);
   }
   if (part_.last) architecture_->make_head();
-  if (wrapper_ != nullptr) wrapper_->close_groups();
+  if (wrapper_ != nullptr)
+    wrapper_->close_groups();
+  else
+    give_memory_to_adapters();  // peft adds them to a model that is there: get_peft_model
 }
 
 Tensor Architecture::embed(const Tensor& table, const Tensor& ids) const {
