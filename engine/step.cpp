@@ -185,7 +185,8 @@ class Training {
                          recipe.activations_dtype != DType::automatic;
       if (!mixed) formats.parameters = DType::automatic;
       const bool reentrant = recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant;
-      return std::make_unique<Fsdp1>(shards, formats, reentrant);
+      const bool stays_gathered = recipe.reshard_after_forward == Reshard::never;
+      return std::make_unique<Fsdp1>(shards, formats, reentrant, stays_gathered);
     }
     // torchtitan models/llama3/infra/parallelize.py, apply_fsdp: with a pipeline weights stay gathered.
     const Reshard reshard = recipe.reshard_after_forward;

@@ -191,7 +191,11 @@ void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) 
   const std::string wrap = settings.text("wrap");
   recipe.fsdp_wrap_embeddings = kind == "titan" || wrap == "torchtitan" || (kind == "tp" && wrap.empty());
   const std::string strategy = settings.text("strategy");
-  if (!strategy.empty() && strategy != "FULL_SHARD") settings.reject("strategy '" + strategy + "' is not known");
+  if (strategy == "SHARD_GRAD_OP") {
+    recipe.reshard_after_forward = Reshard::never;
+  } else if (!strategy.empty() && strategy != "FULL_SHARD") {
+    settings.reject("strategy '" + strategy + "' is not known");
+  }
 }
 
 void read_torchtitan(Settings& settings, Recipe& recipe) {

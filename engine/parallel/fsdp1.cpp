@@ -38,8 +38,8 @@ Size aligned(Size elements, const Tensor& weight) {
 
 }  // namespace
 
-Fsdp1::Fsdp1(Size shards, ShardedFormats formats, bool reentrant)
-    : shards_(shards), formats_(formats), reentrant_(reentrant) {
+Fsdp1::Fsdp1(Size shards, ShardedFormats formats, bool reentrant, bool stays_gathered)
+    : shards_(shards), formats_(formats), reentrant_(reentrant), stays_gathered_(stays_gathered) {
   active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
@@ -171,11 +171,11 @@ Tensor Fsdp1::after_forward(int index, Tensor output) {
   const bool again = active_run().recomputing;
   if (again && !reentrant_) return output;
   const auto at = static_cast<std::size_t>(index);
-  if (!groups_[at].root) groups_[at].flat.reset();
+  free_after_forward(groups_[at]);
   groups_[at].reduced = false;
   if (groups_[at].adapters >= 0) {
     Group& adapters = groups_[static_cast<std::size_t>(groups_[at].adapters)];
-    adapters.flat.reset();
+    free_after_forward(adapters);
     adapters.reduced = false;
   }
   if (!again) forward_order_.push_back(at);
@@ -205,16 +205,26 @@ void Fsdp1::after_backward(std::size_t index) {
   reduce(group);
 }
 
+/// _runtime_utils.py: _post_forward_reshard.
+void Fsdp1::free_after_forward(Group& group) const {
+  if (!group.root && !stays_gathered_) group.flat.reset();
+}
+
+/// _runtime_utils.py: _should_free_in_backward.
+void Fsdp1::free_after_backward(Group& group) const {
+  if (reduces_ || !stays_gathered_) group.flat.reset();
+}
+
 void Fsdp1::reduce(Group& group) {
   group.reduced = true;
-  if (group.frozen) return group.flat.reset();  // _runtime_utils.py: _post_backward_reshard_only_hook
+  if (group.frozen) return free_after_backward(group);  // _runtime_utils.py: _post_backward_reshard_only_hook
   Run& run = active_run();
   const DType computed = group.weights[0].dtype();
   const Set<Component> component(run.component, Component::communication);
   // The views' backward lays the gradients into one, with zeros for the padding: the reduction copies nothing.
   Tensor flat_gradient = allocate({group.padded}, computed, {&flat_gradient_rule});
   for (const Tensor& weight : group.weights) weight->grad.reset();
-  group.flat.reset();
+  free_after_backward(group);
   if (group.unreduced.defined())
     flat_gradient = group.unreduced;  // added in place
   else if (!reduces_)
@@ -241,7 +251,7 @@ void Fsdp1::end_backward() {
   LayerStretches stretches;
   for (Group& group : groups_) {
     stretches.enter(group.layer);
-    group.flat.reset();
+    free_after_backward(group);
     let_go(group.hooked);
     group.hooked.clear();
     if (formats_.offloaded) group.held_gradient.reset();  // _flat_param.py: prepare_gradient_for_optim

@@ -6,6 +6,7 @@
 // format. Gradients set to none stay allocated until the next forward. Of frozen weights nothing is reduced.
 // With CPUOffload the shards come from host memory to be gathered; gradients go there, and their shards on the GPU stay
 // until the whole backward has ended.
+// Under SHARD_GRAD_OP the whole flat parameters stay from the forward to the end of the backward that reduces.
 // Adapters are wrapped apart from them (peft utils/other.py: fsdp_auto_wrap_policy); here a block's are gathered
 // together. Source: pytorch torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
 #pragma once
@@ -25,8 +26,8 @@ namespace trainmem {
 /// over torch/autograd/graph.py, register_multi_grad_hook.
 class Fsdp1 : public ModuleWrapper {
  public:
-  /// `reentrant`: the blocks are recomputed by re-entrant checkpoints.
-  Fsdp1(Size shards, ShardedFormats formats, bool reentrant);
+  /// `reentrant`: the blocks are recomputed by re-entrant checkpoints. `stays_gathered`: SHARD_GRAD_OP.
+  Fsdp1(Size shards, ShardedFormats formats, bool reentrant, bool stays_gathered);
   ~Fsdp1() override;
 
   int open_group(ModulePart part) override;
@@ -65,6 +66,8 @@ class Fsdp1 : public ModuleWrapper {
   void gather(Group& group);
   void gather_all(std::size_t group);
   void reduce(Group& group);
+  void free_after_forward(Group& group) const;
+  void free_after_backward(Group& group) const;
   void before_backward(std::size_t group);
   /// Starts the gather of the group that ran before this one in forward (_exec_order_utils.py).
   void prefetch(std::size_t group);
@@ -73,6 +76,7 @@ class Fsdp1 : public ModuleWrapper {
   Size shards_;
   ShardedFormats formats_;
   bool reentrant_;
+  bool stays_gathered_;
   std::size_t open_ = 0;
   bool reduces_ = true;
   std::vector<Group> groups_;
