@@ -45,7 +45,7 @@ function rounded(value: number, fraction?: number): string {
 export function bytes(value: number, units: Units): string {
   const steps = scales[units];
   const [size, name] = steps.find(([step]) => Math.abs(value) >= 0.95 * step) ?? steps[steps.length - 1]!;
-  return size === 1 ? `${rounded(value, 0)} bytes` : `${rounded(value / size)} ${name}`;
+  return size === 1 ? `${rounded(value, 0)} ${value === 1 ? 'byte' : 'bytes'}` : `${rounded(value / size)} ${name}`;
 }
 
 /** Bytes in GiB or GB, so that figures stand under each other; what is less than one in a smaller unit. */

@@ -81,3 +81,21 @@ describe('the fragment', () => {
     );
   });
 });
+
+describe('the page\u2019s own part of a fragment', () => {
+  test('is taken out wherever it stands, and empty parts go with it', () => {
+    expect(splitLink('#v=1&&view.units=GiB&model=a&end')).toEqual({ link: 'v=1&model=a&end', view: { units: 'GiB' } });
+    expect(splitLink('?view.units=GB')).toEqual({ link: '', view: { units: 'GB' } });
+    expect(splitLink('label=a#b&view.other=1')).toEqual({ link: 'label=a#b', view: {} });
+  });
+
+  test('stands before the last word, and only there', () => {
+    expect(joinLink('end', { units: 'GB' })).toBe('view.units=GB&end');
+    expect(joinLink('v=1&endless=2&end', { units: 'GB' })).toBe('v=1&endless=2&view.units=GB&end');
+    expect(joinLink('v=1&end', { units: 'GiB' })).toBe('v=1&end');
+  });
+
+  test('more than 8,192 characters are not read', () => {
+    expect(splitLink(`#${'a'.repeat(9000)}`).link).toHaveLength(8192);
+  });
+});

@@ -1,6 +1,17 @@
 // Numbers on the page: every one carries its unit, and the unit's size is the right one.
 
-import { bytes, count, exactBytes, formula, gigabytes, percent, plural, sentence } from '@source/format.js';
+import {
+  bytes,
+  count,
+  duration,
+  exactBytes,
+  formula,
+  gigabytes,
+  percent,
+  plural,
+  sentence,
+  significant,
+} from '@source/format.js';
 import { describe, expect, test } from 'vitest';
 
 describe('bytes', () => {
@@ -19,6 +30,26 @@ describe('bytes', () => {
     expect(bytes(26953662464, 'GiB')).toBe('25.1 GiB');
     expect(bytes(2.8e12, 'GB')).toBe('2.80 TB');
     expect(bytes(9e15, 'GB')).toBe('9,000 TB');
+  });
+
+  test.each([
+    [3 * 2 ** 40, 'GiB', '3.00 TiB'],
+    [10 * 2 ** 30, 'GiB', '10.0 GiB'],
+    [5 * 2 ** 20, 'GiB', '5.00 MiB'],
+    [2048, 'GiB', '2.00 KiB'],
+    [1, 'GiB', '1 byte'],
+    [5e12, 'GB', '5.00 TB'],
+    [5e9, 'GB', '5.00 GB'],
+    [5e6, 'GB', '5.00 MB'],
+    [5e3, 'GB', '5.00 kB'],
+    [7, 'GB', '7 bytes'],
+  ] as const)('%d bytes in %s are %s', (value, units, text) => {
+    expect(bytes(value, units)).toBe(text);
+  });
+
+  test('a thousand whole units need no fraction', () => {
+    expect(gigabytes(1000e9, 'GB')).toBe('1,000 GB');
+    expect(gigabytes(999.9e9, 'GB')).toBe('999.9 GB');
   });
 
   test('a shortage is written with a minus sign', () => {
@@ -43,6 +74,8 @@ test('counts of parameters are short', () => {
   expect(count(124439808)).toBe('124 M');
   expect(count(1.05e12)).toBe('1.05 T');
   expect(count(4096)).toBe('4,096');
+  expect(count(1e9)).toBe('1 B');
+  expect(count(1e6)).toBe('1 M');
 });
 
 test('shares never pretend to be nothing', () => {
@@ -51,6 +84,9 @@ test('shares never pretend to be nothing', () => {
   expect(percent(1, 1e6)).toBe('< 0.1 %');
   expect(percent(0, 10)).toBe('0 %');
   expect(percent(1, 0)).toBe('0 %');
+  expect(percent(1, 1000)).toBe('0.1 %');
+  expect(percent(10.4, 100)).toBe('10 %');
+  expect(percent(9.96, 100)).toBe('10 %');
 });
 
 test('words around numbers', () => {
@@ -58,5 +94,28 @@ test('words around numbers', () => {
   expect(plural(16384, 'GPU')).toBe('16,384 GPUs');
   expect(sentence('kept for backward')).toBe('Kept for backward.');
   expect(sentence('Already one.')).toBe('Already one.');
+  expect(sentence(' a file.h of PyTorch ')).toBe('A file.h of PyTorch.');
+  expect(sentence('  ')).toBe('');
   expect(formula('2 * 4096 * 2 bytes')).toBe('2 × 4096 × 2 bytes');
+});
+
+test('times take the unit that leaves one whole, with three digits', () => {
+  expect(duration(7200)).toBe('2.00 h');
+  expect(duration(3600)).toBe('1.00 h');
+  expect(duration(90)).toBe('1.50 min');
+  expect(duration(60)).toBe('1.00 min');
+  expect(duration(2.114)).toBe('2.11 s');
+  expect(duration(1)).toBe('1.00 s');
+  expect(duration(0.365)).toBe('365 ms');
+  expect(duration(0.0125)).toBe('12.5 ms');
+  expect(duration(0.0005)).toBe('500 \u00b5s');
+  expect(duration(0)).toBe('0 s');
+});
+
+test('so many digits count, and whole numbers stand in full', () => {
+  expect(significant(3.3456)).toBe('3.35');
+  expect(significant(48.62)).toBe('48.6');
+  expect(significant(100.4)).toBe('100');
+  expect(significant(11219.4)).toBe('11,219');
+  expect(significant(1234.5, 4)).toBe('1,235');
 });

@@ -118,3 +118,51 @@ describe('for every text and number', () => {
     );
   });
 });
+
+describe('the ends of a range', () => {
+  test.each([
+    ['1', { minimum: 1 }, 1],
+    ['2', { minimum: 1 }, 2],
+    ['0', { minimum: 1 }, 'The smallest value is 1.'],
+    ['64', { maximum: 64 }, 64],
+    ['-3', { maximum: 64 }, -3],
+    ['65', { maximum: 64 }, 'The largest value is 64.'],
+    ['4k', { minimum: 1, maximum: 4096, unit: 'tokens' }, 4096],
+  ])('%s within %o', (text, rules, expected) => {
+    expect(value(text, rules)).toBe(expected);
+  });
+
+  test('a text of 64 characters is read, a longer one is not', () => {
+    expect(value(`${'0'.repeat(63)}7`)).toBe(7);
+    expect(value(`${'0'.repeat(64)}7`)).toBe('This is too long for a number.');
+    expect(value('   ')).toBe('A number is missing.');
+  });
+
+  test('a whole number names its neighbours while they can be told apart', () => {
+    expect(value('1.5', { integer: true })).toBe('This must be a whole number: 1 and 2 are near.');
+    expect(value('1e15 + .5', { integer: true })).toBe('This must be a whole number.');
+  });
+});
+
+describe('signs and suffixes', () => {
+  test.each([
+    ['\u22125', {}, -5],
+    ['7 \u2212 2', {}, 5],
+    ['2*3**2', {}, 18],
+    ['5b', { unit: 'bytes' }, 5],
+    ['5bb', { unit: 'bytes' }, '"bb" is not a known suffix.'],
+    ['5 KB', { unit: 'bytes' }, 5000],
+    ['5 KiB', { unit: 'bytes' }, 5120],
+    ['2g', { unit: 'tokens' }, 2e9],
+    ['2m', { unit: 'tokens' }, 2 * 2 ** 20],
+    ['1,0000', {}, '",0000" is not understood.'],
+    ['(2)k', {}, '"k" is not understood.'],
+  ])('%s with %o', (text, rules, expected) => {
+    expect(value(text, rules)).toBe(expected);
+  });
+
+  test('a field shows nothing where there is no number', () => {
+    expect(formatNumber(Number.POSITIVE_INFINITY)).toBe('');
+    expect(formatNumber(Number.NaN)).toBe('');
+  });
+});
