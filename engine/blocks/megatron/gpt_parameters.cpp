@@ -75,8 +75,7 @@ Tensor StageModel::make_leaf(const Shape& shape) const {
   return leaf;
 }
 
-Tensor StageModel::add_parameter(const Shape& shape, const char* name, Size times) {
-  (void)name;
+Tensor StageModel::add_parameter(const Shape& shape, const char* /*name*/, Size times) {
   parameters_ = parameters_ + shape.elements() * times;
   return make_leaf(shape);
 }

@@ -58,7 +58,8 @@ Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const Seque
                             Size t);
 /// This rank's rows of a whole sequence (s, b, h): a copy.
 Tensor scatter_sequence(Tensor x, const SequenceLayout& layout);
-/// Loss of every token over logits that are divided by the vocabulary: (s, b).
+/// Loss of every token over logits that are divided by the vocabulary: (s, b). What is kept of the labels are the
+/// masked targets that it makes itself.
 Tensor vocabulary_cross_entropy(Tensor logits, const Tensor& labels);
 /// The same in compiled parts (--cross-entropy-loss-fusion, whose implementation is "native" by default): each writes
 /// its fp32 result beside its argument.

@@ -66,7 +66,7 @@ Tensor scatter_sequence(Tensor argument, const SequenceLayout& layout) {
   return result;
 }
 
-Tensor vocabulary_cross_entropy(Tensor argument, const Tensor& labels) {
+Tensor vocabulary_cross_entropy(Tensor argument, const Tensor& /*labels*/) {
   const Tensor logits = std::move(argument);
   const Ref<Node> node = begin_node(entropy_rule, {&logits});
   const Shape tokens{logits.size(0), logits.size(1)};
@@ -83,7 +83,6 @@ Tensor vocabulary_cross_entropy(Tensor argument, const Tensor& labels) {
   keep(node, softmax);
   keep(node, mask);
   keep(node, targets);
-  (void)labels;
   if (node)
     node->backward = [](Backward& b) {
       const Tensor mask_kept = b.kept(1);
@@ -95,7 +94,7 @@ Tensor vocabulary_cross_entropy(Tensor argument, const Tensor& labels) {
   return loss;
 }
 
-Tensor native_cross_entropy(Tensor argument, const Tensor& labels) {
+Tensor native_cross_entropy(Tensor argument, const Tensor& /*labels*/) {
   const Tensor logits = std::move(argument);
   const Ref<Node> node = begin_node(compiled_rule, {&logits});
   const Shape tokens{logits.size(0), logits.size(1)};
@@ -110,7 +109,6 @@ Tensor native_cross_entropy(Tensor argument, const Tensor& labels) {
   keep(node, softmax);
   keep(node, mask);
   keep(node, targets);
-  (void)labels;
   if (node)
     node->backward = [dtype = logits.dtype()](Backward& b) {
       const Tensor kept = b.kept(0);
@@ -121,7 +119,7 @@ Tensor native_cross_entropy(Tensor argument, const Tensor& labels) {
   return loss;
 }
 
-Tensor fused_cross_entropy(Tensor argument, const Tensor& labels, Size t) {
+Tensor fused_cross_entropy(Tensor argument, const Tensor& /*labels*/, Size t) {
   const Tensor logits = std::move(argument);
   const Ref<Node> node = begin_node(fused_rule, {&logits});
   const Size n = logits.size(0) * logits.size(1);
@@ -129,7 +127,6 @@ Tensor fused_cross_entropy(Tensor argument, const Tensor& labels, Size t) {
   const Tensor statistics = allocate({n, 3}, DType::float32, {&fused_rule});
   const Tensor gathered = allocate({n, 3, t}, DType::float32, {&fused_rule});
   keep(node, logits);
-  (void)labels;
   if (node) node->backward = [](Backward& b) { b.give(0, b.kept(0)); };
   finish_node(node, loss);
   return loss;
