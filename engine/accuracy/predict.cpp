@@ -5,6 +5,7 @@
 
 #include "engine/blocks/transformers/model.h"
 #include "engine/step.h"
+#include "engine/tensor/dispatch_mode.h"
 #include "engine/tensor/flash_scratch.h"
 #include "engine/validation/validate.h"
 
@@ -68,6 +69,7 @@ Prediction predict(const Config& config, int steps) {
   if (!prediction.refused.empty()) return prediction;
   StepOptions options;
   options.steps = steps;
+  const DispatchMode as_under_a_recorder;
   prediction.recording = run_training(config, options);
   const Recording recorded = as_recorded(prediction.recording);
   prediction.phases = phases_of(recorded);

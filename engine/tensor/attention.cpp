@@ -1,4 +1,5 @@
 // Scaled dot-product attention: the kernel that PyTorch picks and what each keeps.
+#include "engine/tensor/dispatch_mode.h"
 #include "engine/tensor/flash_scratch.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
@@ -196,8 +197,8 @@ Tensor math(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options) {
   const bool repeats = options.grouped && k.size(1) != q.size(1);
   const Tensor key = repeats ? repeat_heads(k, q.size(1) / k.size(1)) : k;
   const Tensor value = repeats ? repeat_heads(v, q.size(1) / v.size(1)) : v;
-  // The mask is added in place.
   Tensor attention = matmul(scaled, multiply_number(transpose(key, -2, -1)), "scores");
+  if (mask.defined() && DispatchMode::is_on()) attention = attention + mask;  // else in place
   attention = safe_softmax(attention);
   if (options.dropout > 0) attention = dropout(attention, options.dropout);
   const Tensor weights = to(attention, origin);  // its second result, which nobody takes
