@@ -6,6 +6,7 @@
 #include "engine/bandwidth/bandwidth.h"
 #include "engine/config/world_size.h"
 #include "engine/error_band.h"
+#include "engine/host_memory.h"
 #include "engine/modelled/not_counted.h"
 #include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parameters/parameters.h"
@@ -111,6 +112,7 @@ Result estimate(const Config& config) {
     result.device.expected += row.bytes.expected;
     result.device.high += row.bytes.high;
   }
+  result.host = host_memory(config);
   result.verdict = verdict(result.device, least_needed(result), config.gpu);
 
   result.parameters = parameter_count(config.model);

@@ -156,6 +156,7 @@ struct Result {
   Bytes allocated = 0;
   Range reserved;
   Range device;
+  Bytes host = 0;  ///< weights, gradients and states that offloading keeps in host memory, of each GPU: an estimate
   Phase peak_phase = Phase::initialise;
   std::string peak_where;
   ComponentBytes components{};  ///< at the peak; sum: allocated

@@ -18,14 +18,6 @@ bool made(const Change& change, Config& config) {
 
 bool same_id(const Change* a, const Change* b) { return std::string_view(a->id) == b->id; }
 
-Bytes model_states(const Peak& peak) {
-  Bytes sum = 0;
-  for (const Component part :
-       {Component::weights, Component::master_weights, Component::gradients, Component::optimizer_states})
-    sum += peak.components[static_cast<std::size_t>(part)];
-  return sum;
-}
-
 /// What is less than a thousandth of the whole is no advice.
 bool worth_saying(Bytes saved, const Result& before) { return saved > before.device.expected / 1000; }
 
@@ -66,16 +58,8 @@ std::vector<Suggestion> best_degrees(const std::vector<Suggestion>& all) {
 
 Outcome outcome(const Config& config) {
   const Result result = estimate(config);
-  return {result.allocated,       result.components, result.reserved, result.device,
-          in_host_memory(config), result.verdict,    result.num_gpus, result.parameters};
-}
-
-Bytes in_host_memory(const Config& config) {
-  if (!config.recipe.offload_parameters && !config.recipe.offload_optimizer) return 0;
-  Config at_home = config;
-  at_home.recipe.offload_parameters = false;
-  at_home.recipe.offload_optimizer = false;
-  return std::max<Bytes>(0, model_states(estimate_peak(at_home)) - model_states(estimate_peak(config)));
+  return {result.allocated, result.components, result.reserved, result.device,
+          result.host,      result.verdict,    result.num_gpus, result.parameters};
 }
 
 Advice advise(const Config& config, const Result& result) {

@@ -39,10 +39,6 @@ struct Outcome {
 
 Outcome outcome(const Config& config);
 
-/// Weights, master weights, gradients and optimizer states that offloading keeps away from each GPU: what the same
-/// configuration would hold there at its peak without it, less what it holds with it. Checkpoints are not in it.
-Bytes in_host_memory(const Config& config);
-
 /// A change that saves memory, with what the engine says of the configuration after it.
 struct Suggestion {
   const Change* change = nullptr;

@@ -107,6 +107,7 @@ std::string write_result(const Result& result) {
   write_range(result.reserved, out.key("reserved"));
   write_range(result.device, out.key("device"));
   out.key("least").integer(least_needed(result));
+  if (result.host > 0) out.key("host").integer(result.host);
   out.key("peak_phase").text(name(result.peak_phase));
   out.key("peak_where").text(result.peak_where);
   write_components(result.components, out.key("components"));

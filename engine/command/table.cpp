@@ -43,6 +43,7 @@ std::string ladder(const Result& result) {
   out += counter("allocated", allocated, "torch.cuda.max_memory_allocated");
   out += counter("reserved", result.reserved, "torch.cuda.max_memory_reserved");
   out += counter("device", result.device, "nvidia-smi");
+  if (result.host > 0) out += counter("host", {result.host, result.host, result.host}, "weights and states offloaded");
   if (result.verdict.capacity > 0) {
     const Bytes capacity = result.verdict.capacity;
     out += counter("capacity", {capacity, capacity, capacity}, "what a program can use of this GPU");

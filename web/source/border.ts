@@ -143,6 +143,8 @@ export interface Summary {
   device: Range;
   /** What a run cannot do without: device memory without blocks that the allocator only caches. */
   least: number;
+  /** Weights, gradients and states in host memory, for each GPU; only where there are such. */
+  host?: number;
   peak_phase: PhaseName;
   peak_where: string;
   components: ComponentBytes;

@@ -113,6 +113,7 @@ export function headline(view: View, result: Summary, withLegend: boolean, tools
       <p class="under muted">
         ${gpus}, at the peak of a step: ${place(result)}.
         ${rangeWords(result, units)}
+        ${result.host ? html`Another ${gigabytes(result.host, units)} for each GPU are in host memory.` : nothing}
         ${result.global_batch_size > 0 ? html`Global batch ${plural(result.global_batch_size, 'sequence')}.` : nothing}
       </p>
       ${remedyLine(view, verdict)} ${bar(view, result)} ${withLegend ? legend(view, result) : nothing} ${tools}
