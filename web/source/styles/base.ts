@@ -162,7 +162,8 @@ export const base = css`
     color: var(--muted);
   }
   @media (pointer: coarse) {
-    .button {
+    .button,
+    .quiet {
       min-block-size: 44px;
     }
   }
