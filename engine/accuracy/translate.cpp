@@ -135,6 +135,7 @@ std::string lora_targets(Settings& settings, const json& modules, const std::str
                             {"c_fc", "up"},
                             {"qkv_proj", "q,k,v"},
                             {"query_key_value", "q,k,v"},
+                            {"Wqkv", "q,k,v"},
                             {"gate_up_proj", "gate,up"},
                             {"out_proj", "o"},
                             {"dense", "o"},
@@ -269,7 +270,11 @@ std::string translate_case(const json& trace_case, Config& config) {
     settings.choose("attention", recipe.attention);
   }
   read_checkpointing(settings, recipe);
-  settings.choose("optimizer", recipe.optimizer);
+  // torch.optim.Adam and AdamW differ in where the weight decay enters.
+  if (settings.text("optimizer") == "adam")
+    recipe.optimizer = Optimizer::adamw;
+  else
+    settings.choose("optimizer", recipe.optimizer);
   settings.choose("impl", recipe.optimizer_implementation);
   recipe.micro_batch_size = settings.integer("batch", 1);
   recipe.sequence_length = settings.integer("seq", 0);
