@@ -38,7 +38,10 @@ std::string remedy_line(const Remedy& remedy) {
   line += ": " + gibibytes(remedy.after.device.expected);
   if (remedy.after.num_gpus > 1) line += " on each of " + grouped(remedy.after.num_gpus) + " GPUs";
   if (remedy.after.host > 0) line += ", and " + gibibytes(remedy.after.host) + " of host memory for each";
-  return "- " + wrapped(line, 98) + "  " + format_link(remedy.config) + "\n";
+  std::string lines = wrapped(line, 98);
+  for (std::size_t end = lines.find('\n'); end + 1 < lines.size(); end = lines.find('\n', end + 1))
+    lines.insert(end + 1, "  ");
+  return "- " + lines + "  " + format_link(remedy.config) + "\n";
 }
 
 std::string remedy_lines(const std::vector<Remedy>& remedies) {
