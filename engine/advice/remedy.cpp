@@ -62,13 +62,17 @@ class Search {
     return false;
   }
 
+  bool is_made(const Change* change) const {
+    return std::any_of(made_.begin(), made_.end(), [&](const Change* one) { return same_id(one, change); });
+  }
+
   /// The change, in its strongest degree that can be made, after which the peak is lowest.
   bool lower_peak(Config& config, Bytes& peak) {
     const Change* best = nullptr;
     const Change* tried = nullptr;
     Config best_config;
     for (auto i = allowed_.rbegin(); i != allowed_.rend(); ++i) {
-      if (tried != nullptr && same_id(*i, tried)) continue;
+      if (is_made(*i) || (tried != nullptr && same_id(*i, tried))) continue;
       Config changed = config;
       if (!(*i)->apply(changed, (*i)->amount) || !validate(changed).empty()) continue;
       tried = *i;

@@ -3,6 +3,7 @@
 #include "engine/advice/advice.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,8 @@ void check(const Config& config, const Result& result, const Advice& advice) {
   for (const Remedy& remedy : advice.remedies) {
     CHECK(!remedy.changes.empty());
     CHECK(remedy.changes.size() <= 6);
+    std::set<std::string> ids;
+    for (const Change* change : remedy.changes) CHECK(ids.insert(change->id).second);
     CHECK(remedy.after.verdict.fit == Fit::fits);
     check_against_fresh_estimate(remedy.config, remedy.after);
     check_that_none_can_be_spared(config, remedy);
