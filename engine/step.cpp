@@ -98,9 +98,9 @@ class Training {
     const Recipe& recipe = config_.recipe;
     run_.folding.marks_layers = options_.fold;
     run_.begin_phase(0, Phase::initialise, "init");
+    put_in_force(recipe);
     wrapper_ = make_wrapper();
     if (uses_zero(recipe)) zero_ = make_zero(recipe);
-    put_in_force(recipe);
     if (divides_by_dtensors(recipe) && recipe.framework != Framework::torchtitan) positions_ = make_positions(recipe);
     if (recipe.pipeline_parallel > 1) {
       TorchPipeline pipeline(config_, options_, wrapper_.get());
@@ -184,9 +184,10 @@ class Training {
       const bool mixed = recipe.precision == Precision::fsdp_bf16 || recipe.precision == Precision::fp8 ||
                          recipe.activations_dtype != DType::automatic;
       if (!mixed) formats.parameters = DType::automatic;
-      const bool reentrant = recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant;
+      const bool inside_recomputation =
+          recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant && run_.settings.legacy_models;
       const bool stays_gathered = recipe.reshard_after_forward == Reshard::never;
-      return std::make_unique<Fsdp1>(shards, formats, reentrant, stays_gathered);
+      return std::make_unique<Fsdp1>(shards, formats, inside_recomputation, stays_gathered);
     }
     // torchtitan models/llama3/infra/parallelize.py, apply_fsdp: with a pipeline weights stay gathered.
     const Reshard reshard = recipe.reshard_after_forward;

@@ -323,8 +323,8 @@ constexpr Field fields[] = {
     {"/recipe/transformers_release", "release", [](Config& c) -> Member { return c.recipe.transformers_release; }, 0, 0,
      "", "Kernels",
      "Whose classes run: of today, or of transformers before 4.46, which upcast all logits in the model's forward, "
-     "copy them without the last position, repeat Mistral's key and value heads for flash attention, and run Mixtral's "
-     "and OLMoE's experts one after another."},
+     "copy them without the last position, repeat Mistral's key and value heads for flash attention, run Mixtral's and "
+     "OLMoE's experts one after another, and recompute around FSDP1's wrappers (until 4.51), not inside."},
 
     // Recipe: adapters and quantisation.
     {"/recipe/lora/rank", "lora", [](Config& c) -> Member { return c.recipe.lora.rank; }, 0, 65536, "elements",

@@ -38,8 +38,8 @@ Size aligned(Size elements, const Tensor& weight) {
 
 }  // namespace
 
-Fsdp1::Fsdp1(Size shards, ShardedFormats formats, bool reentrant, bool stays_gathered)
-    : shards_(shards), formats_(formats), reentrant_(reentrant), stays_gathered_(stays_gathered) {
+Fsdp1::Fsdp1(Size shards, ShardedFormats formats, bool inside_recomputation, bool stays_gathered)
+    : shards_(shards), formats_(formats), inside_recomputation_(inside_recomputation), stays_gathered_(stays_gathered) {
   active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
@@ -139,7 +139,7 @@ void Fsdp1::gather_all(std::size_t index) {
 
 Tensor Fsdp1::before_forward(int index, Tensor input) {
   const bool again = active_run().recomputing;
-  if (again && !reentrant_) return input;
+  if (again && !inside_recomputation_) return input;
   if (index == 0 && !again) {  // a new forward: the gradients of the last step go
     LayerStretches stretches;
     for (Group& each : groups_) {
@@ -167,9 +167,22 @@ Tensor Fsdp1::before_forward(int index, Tensor input) {
   return result;
 }
 
+Tensor Fsdp1::before_recomputation(int index, Tensor input) {
+  const auto at = static_cast<std::size_t>(index);
+  const Ref<Node> node = groups_[at].frozen ? Ref<Node>() : begin_node(hook_rule, {&input});
+  if (!node) return input;
+  Tensor result = alias(input, input.shape(), input->strides);
+  node->backward = [this, at](Backward& b) {
+    after_backward(at);
+    b.give(0, b.take_gradient());
+  };
+  finish_node(node, result);
+  return result;
+}
+
 Tensor Fsdp1::after_forward(int index, Tensor output) {
   const bool again = active_run().recomputing;
-  if (again && !reentrant_) return output;
+  if (again && !inside_recomputation_) return output;
   const auto at = static_cast<std::size_t>(index);
   free_after_forward(groups_[at]);
   groups_[at].reduced = false;
@@ -193,7 +206,7 @@ void Fsdp1::before_backward(std::size_t index) {
 }
 
 void Fsdp1::prefetch(std::size_t index) {
-  if (reentrant_) return;
+  if (inside_recomputation_) return;
   const auto found = std::find(forward_order_.begin(), forward_order_.end(), index);
   if (found != forward_order_.begin() && found != forward_order_.end()) gather_all(*(found - 1));
 }

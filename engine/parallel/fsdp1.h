@@ -19,21 +19,24 @@
 
 namespace trainmem {
 
-/// Re-entrant recomputation runs a group's forward without autograd first: it is gathered, freed, gathered again for
-/// the second forward and once more for backward, and nothing is started early (_get_handle_to_prefetch asks for
-/// handles whose output wanted a gradient). A frozen group is freed by a hook on its inputs' gradients, and this hook
-/// holds the inputs and their gradients until the whole backward has ended: _register_post_backward_reshard_only_hook
-/// over torch/autograd/graph.py, register_multi_grad_hook.
+/// Re-entrant recomputation inside a wrapped module leaves gathers as they are; the group is reduced and freed in the
+/// inner backward, where its last gradient arrives. Around a wrapped module it runs the group's forward without
+/// autograd first: it is gathered, freed, gathered again for the second forward and once more for backward, and nothing
+/// is started early (_get_handle_to_prefetch asks for handles whose output wanted a gradient). A frozen group is then
+/// freed by a hook on its inputs' gradients, and this hook holds the inputs and their gradients until the whole
+/// backward has ended: _register_post_backward_reshard_only_hook over torch/autograd/graph.py,
+/// register_multi_grad_hook.
 class Fsdp1 : public ModuleWrapper {
  public:
-  /// `reentrant`: the blocks are recomputed by re-entrant checkpoints. `stays_gathered`: SHARD_GRAD_OP.
-  Fsdp1(Size shards, ShardedFormats formats, bool reentrant, bool stays_gathered);
+  /// `inside_recomputation`: re-entrant checkpoints run the wrapped blocks. `stays_gathered`: SHARD_GRAD_OP.
+  Fsdp1(Size shards, ShardedFormats formats, bool inside_recomputation, bool stays_gathered);
   ~Fsdp1() override;
 
   int open_group(ModulePart part) override;
   void reopen_group(int group) override { open_ = static_cast<std::size_t>(group); }
   void close_groups() override;
   Tensor before_forward(int group, Tensor input) override;
+  Tensor before_recomputation(int group, Tensor input) override;
   Tensor after_forward(int group, Tensor output) override;
   void add_output(int group, const Tensor& output) override;
   void end_forward() override {}
@@ -75,7 +78,7 @@ class Fsdp1 : public ModuleWrapper {
 
   Size shards_;
   ShardedFormats formats_;
-  bool reentrant_;
+  bool inside_recomputation_;
   bool stays_gathered_;
   std::size_t open_ = 0;
   bool reduces_ = true;

@@ -19,6 +19,8 @@ class ModuleWrapper {
   /// All parameters have been made.
   virtual void close_groups() {}
   virtual Tensor before_forward(int group, Tensor input) = 0;
+  /// Of a module that recomputes inside, re-entrantly: its parameters get their gradients in that inner backward.
+  virtual Tensor before_recomputation(int /*group*/, Tensor input) { return input; }
   virtual Tensor after_forward(int group, Tensor output) = 0;
   /// Another output of the group's module: its gradient may be the first to arrive.
   virtual void add_output(int group, const Tensor& output) = 0;

@@ -29,6 +29,22 @@ bool recomputes(const Recipe& recipe, std::int64_t layer) {
   return false;
 }
 
+/// Whether what is sharded recomputes inside, so that its gather and its reduction are of the outer backward.
+/// torchtitan, torchtune and litgpt shard a module that recomputes (infra/parallelize.py: apply_ac before apply_fsdp;
+/// recipes/full_finetune_distributed.py: _setup_model; lightning fabric/strategies/fsdp.py:
+/// _setup_activation_checkpointing). So does FSDP1 with layers of transformers since 4.52, whose own call recomputes
+/// (modeling_layers.py: GradientCheckpointingLayer.__call__); FSDP2's hooks run inside that call. In earlier releases
+/// the model recomputed the call of the wrapped layer (modeling_llama.py: LlamaModel.forward).
+bool shards_what_recomputes(const Recipe& recipe) {
+  switch (recipe.framework) {
+    case Framework::torchtitan:
+    case Framework::torchtune:
+    case Framework::litgpt: return true;
+    default: break;
+  }
+  return recipe.fsdp_version == 1 && !active_run().settings.legacy_models;
+}
+
 }  // namespace
 
 bool Architecture::loss_is_outside() const { return active_run().settings.tensor_parallel.size > 1; }
@@ -120,9 +136,6 @@ Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forwar
   return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations, early_stop);
 }
 
-// transformers recomputes inside a module that is sharded; torchtitan, torchtune and litgpt shard a module that
-// recomputes (infra/parallelize.py: apply_ac before apply_fsdp; recipes/full_finetune_distributed.py: _setup_model;
-// lightning fabric/strategies/fsdp.py: _setup_activation_checkpointing).
 Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs) {
   const Forward block = [this, i, inputs](Tensor x) {
     Run& run = active_run();
@@ -137,9 +150,13 @@ Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockIn
     x = wrapper_->before_forward(groups_[i], std::move(x));
     return wrapper_->after_forward(groups_[i], inner(std::move(x)));
   };
-  if (recipe_.framework == Framework::torchtitan || recipe_.framework == Framework::torchtune ||
-      recipe_.framework == Framework::litgpt)
-    return sharded(hidden, [&](const Tensor& x) { return recomputed(i, x, block); });
+  if (shards_what_recomputes(recipe_)) {
+    const Forward hooked = [this, i, block](Tensor x) {
+      if (recipe_.recomputation_reentrant) x = wrapper_->before_recomputation(groups_[i], std::move(x));
+      return block(std::move(x));
+    };
+    return sharded(hidden, [&](const Tensor& x) { return recomputed(i, x, hooked); });
+  }
   return recomputed(i, hidden, [sharded, block](Tensor x) { return sharded(std::move(x), block); });
 }
 
