@@ -123,13 +123,12 @@ Tensor SelfAttention::operator()(const Tensor& x, const BlockInputs& inputs) con
   query = view(query, {x.size(0), s, model_.num_attention_heads, model_.head_dim});
   query = turn(query, table);
   query = transpose(query, 1, 2);
-  Tensor output = model_.model_type == "gemma2" ? gemma2(std::move(query), x, table)
-                                                : fused(std::move(query), x, table, inputs.attention);
-  return output_(output);
+  if (model_.model_type == "gemma2") return output_(gemma2(std::move(query), x, table));
+  return fused(query, x, table, inputs.attention);
 }
 
 /// MultiHeadAttention.forward, from the key on.
-Tensor SelfAttention::fused(Tensor query, const Tensor& x, const Tensor& table, AttentionKernel kernel) const {
+Tensor SelfAttention::fused(const Tensor& query, const Tensor& x, const Tensor& table, AttentionKernel kernel) const {
   const Size d = model_.head_dim;
   const Size a = model_.num_attention_heads;
   const Size k = model_.num_key_value_heads;
@@ -148,7 +147,8 @@ Tensor SelfAttention::fused(Tensor query, const Tensor& x, const Tensor& table, 
   call.dropout = model_.attention_dropout;
   call.forced_math = kernel == AttentionKernel::sdpa_math;
   Tensor output = scaled_dot_product_attention(query, key, value, call);
-  return view(contiguous(transpose(output, 1, 2)), {b, s, a * d});
+  output = view(contiguous(transpose(output, 1, 2)), {b, s, a * d});
+  return output_(output);
 }
 
 /// Gemma2Attention.forward, from the key on: written out, with a mask of its own.

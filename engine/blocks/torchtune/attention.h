@@ -32,7 +32,7 @@ class SelfAttention {
   Tensor operator()(const Tensor& x, const transformers::BlockInputs& inputs) const;
 
  private:
-  Tensor fused(Tensor query, const Tensor& x, const Tensor& table, AttentionKernel kernel) const;
+  Tensor fused(const Tensor& query, const Tensor& x, const Tensor& table, AttentionKernel kernel) const;
   Tensor gemma2(Tensor query, const Tensor& x, const Tensor& table) const;
   Tensor turn(const Tensor& x, const Tensor& table) const;
 
