@@ -32,9 +32,14 @@ pageTest('what few changes cannot mend leads to the plan, with GPUs enough to ho
   );
 });
 
-pageTest('other ways than the one offered are one click away', {}, async page => {
+pageTest('other ways than the one offered are one click away, even before their script has come', {}, async page => {
+  await page.route('**/explore-*.js', async route => {
+    await new Promise(resolve => setTimeout(resolve, 1500));
+    await route.continue();
+  });
   await openCalculator(page);
-  await page.getByRole('button', { name: 'Other ways' }).click(slow);
+  await page.getByRole('button', { name: 'Other ways' }).click();
+  assert.equal(await page.evaluate(() => customElements.get('trainmem-explore') === undefined), true);
   await page.locator('#advice .suggestion').first().waitFor(slow);
   const place = () => page.locator('#advice .unfold').evaluate(heading => heading.getBoundingClientRect().top);
   for (let tries = 0; tries < 50 && (await place()) > 400; tries++) await page.waitForTimeout(100);

@@ -34,7 +34,7 @@ pageTest('offline.html works from a disk, under its own strict policy', {}, asyn
     ['file:'],
     'one file and nothing else',
   );
-  assert.ok((await readFile(join(folder, 'offline.html'))).length < 600_000);
+  assert.ok((await readFile(join(folder, 'offline.html'))).length < 640_000);
 });
 
 pageTest(

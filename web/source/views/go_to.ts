@@ -6,6 +6,20 @@ import { groupId } from './controls.js';
 import { idOf } from './number_field.js';
 import type { View } from './view.js';
 
+/** The heading of a section that was opened. */
+async function unfolded(view: View & LitElement, target: string): Promise<HTMLElement | null | undefined> {
+  const heading = (root: ParentNode | undefined) => root?.querySelector<HTMLElement>(`${target} .unfold`);
+  await view.updateComplete;
+  const here = heading(view.renderRoot);
+  if (here) return here;
+  // Panels that try other configurations stand in an element of their own, whose script may still be on its way.
+  const explore = view.renderRoot.querySelector<LitElement>('trainmem-explore');
+  await customElements.whenDefined('trainmem-explore');
+  explore?.requestUpdate();
+  await explore?.updateComplete;
+  return heading(explore?.renderRoot);
+}
+
 /** A field (/recipe/...), a component's rows (#rows/weights) or a section (#ladder). */
 export function goTo(view: View & LitElement, target: string): void {
   const smooth = matchMedia('(prefers-reduced-motion: no-preference)').matches ? 'smooth' : 'instant';
@@ -17,13 +31,8 @@ export function goTo(view: View & LitElement, target: string): void {
     return;
   }
   if (target.startsWith('#')) {
-    // Panels that try other configurations stand in an element of their own.
-    const explore = view.renderRoot.querySelector<LitElement>('trainmem-explore');
     view.toggle(target.slice(1), true);
-    explore?.requestUpdate();
-    Promise.all([view.updateComplete, explore?.updateComplete]).then(() => {
-      const roots = [view.renderRoot, explore?.renderRoot];
-      const heading = roots.map(root => root?.querySelector<HTMLElement>(`${target} .unfold`)).find(found => found);
+    unfolded(view, target).then(heading => {
       heading?.focus({ preventScroll: true });
       heading?.scrollIntoView({ behavior: smooth, block: target === '#ladder' ? 'center' : 'start' });
     });
