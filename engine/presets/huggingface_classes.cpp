@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "engine/presets/huggingface.h"
+#include "engine/presets/huggingface_class_sizes.h"
 #include "engine/presets/huggingface_expert_classes.h"
 #include "engine/presets/huggingface_gpt_classes.h"
 

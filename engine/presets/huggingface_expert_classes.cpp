@@ -4,6 +4,8 @@
 // deepseek-ai/deepseek-moe-16b-base.
 #include "engine/presets/huggingface_expert_classes.h"
 
+#include "engine/presets/huggingface_class_sizes.h"
+
 namespace trainmem {
 namespace {
 
@@ -11,12 +13,8 @@ Model make(const char* model_type, std::int64_t vocab_size, std::int64_t hidden_
            std::int64_t heads, std::int64_t key_value_heads, std::int64_t intermediate_size) {
   Model model;
   model.model_type = model_type;
-  model.vocab_size = vocab_size;
-  model.hidden_size = hidden_size;
-  model.num_hidden_layers = layers;
-  model.num_attention_heads = heads;
-  model.num_key_value_heads = key_value_heads;
-  model.intermediate_size = intermediate_size;
+  sizes(model, vocab_size, hidden_size, layers, heads, key_value_heads, intermediate_size,
+        model.max_position_embeddings);
   return model;
 }
 

@@ -3,6 +3,8 @@
 // Source: src/transformers/models/*/configuration_*.py, release 5.
 #include "engine/presets/huggingface_gpt_classes.h"
 
+#include "engine/presets/huggingface_class_sizes.h"
+
 namespace trainmem {
 namespace {
 

@@ -1,7 +1,6 @@
 // Part of reading a config.json: the classes of GPT's kind.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "engine/presets/huggingface.h"
@@ -10,18 +9,5 @@ namespace trainmem {
 
 /// As huggingface_defaults, for these classes; null for all others.
 const Model* huggingface_gpt_defaults(std::string_view model_type);
-
-/// The sizes of a class; 0: derived from the others.
-inline void sizes(Model& model, std::int64_t vocab_size, std::int64_t hidden_size, std::int64_t layers,
-                  std::int64_t heads, std::int64_t key_value_heads, std::int64_t intermediate_size,
-                  std::int64_t positions) {
-  model.vocab_size = vocab_size;
-  model.hidden_size = hidden_size;
-  model.num_hidden_layers = layers;
-  model.num_attention_heads = heads;
-  model.num_key_value_heads = key_value_heads;
-  model.intermediate_size = intermediate_size;
-  model.max_position_embeddings = positions;
-}
 
 }  // namespace trainmem

@@ -1,41 +1,21 @@
 // SantaCoder and StarCoder: models/gpt_bigcode/modeling_gpt_bigcode.py. GPT-2 with one key and value head for all.
 #include "engine/blocks/transformers/families.h"
 #include "engine/blocks/transformers/gpt2_model.h"
+#include "engine/blocks/transformers/gpt_block.h"
 
 namespace trainmem::transformers {
 
 namespace {
 
-class GptBigcodeBlock : public Block {
+class GptBigcodeAttention {
  public:
-  GptBigcodeBlock(const Model& m, DType dtype)
+  GptBigcodeAttention(const Model& m, DType dtype)
       : model_(m),
-        norm_1_(block_norm(m, dtype)),
         query_key_value_(m.hidden_size, Size(m.hidden_size) + Size(2) * key_width(m), true, dtype,
                          "query, key and value"),
-        projection_(m.hidden_size, m.hidden_size, true, dtype, "attention projection"),
-        norm_2_(block_norm(m, dtype)),
-        up_(m.hidden_size, m.intermediate_size, true, dtype, "up"),
-        down_(m.intermediate_size, m.hidden_size, true, dtype, "down") {}
+        projection_(m.hidden_size, m.hidden_size, true, dtype, "attention projection") {}
 
-  Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
-    Tensor residual = hidden;
-    hidden = norm_1_.at("norm before attention", std::move(hidden));
-    Tensor weights;
-    const Tensor attended = attend(hidden, inputs, weights);
-    hidden = attended + residual;
-    residual = hidden;
-    hidden = norm_2_.at("norm before MLP", std::move(hidden));
-    const Tensor fed = mlp(hidden);
-    hidden = residual + fed;
-    returned_weights_ = std::move(weights);
-    return hidden;
-  }
-
- private:
-  static Size key_width(const Model& m) { return Size(m.num_key_value_heads) * Size(m.head_dim); }
-
-  Tensor attend(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
+  Tensor operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
     const Place place("attention");
     const Size d = model_.head_dim;
     const Size a = model_.num_attention_heads;
@@ -56,19 +36,11 @@ class GptBigcodeBlock : public Block {
     return dropout(std::move(out), model_.hidden_dropout);
   }
 
-  Tensor mlp(const Tensor& x) const {
-    const Place place("mlp");
-    Tensor hidden = up_(x);
-    hidden = activate(std::move(hidden), model_.hidden_act);
-    hidden = down_(std::move(hidden));
-    return dropout(std::move(hidden), model_.hidden_dropout);
-  }
+ private:
+  static Size key_width(const Model& m) { return Size(m.num_key_value_heads) * Size(m.head_dim); }
 
   const Model& model_;
-  NormLayer norm_1_;
   Linear query_key_value_, projection_;
-  NormLayer norm_2_;
-  Linear up_, down_;
 };
 
 class GptBigcode : public Gpt2Model {
@@ -87,7 +59,7 @@ class GptBigcode : public Gpt2Model {
 
 std::unique_ptr<Architecture> make_gpt_bigcode(const Model& model, DType weights) {
   return std::make_unique<GptBigcode>(model, weights, [](const Model& m, DType dtype) -> std::unique_ptr<Block> {
-    return std::make_unique<GptBigcodeBlock>(m, dtype);
+    return std::make_unique<GptBlock<GptBigcodeAttention>>(m, dtype);
   });
 }
 

@@ -2,6 +2,7 @@
 // differ in what their buffer masks.
 #include "engine/blocks/transformers/families.h"
 #include "engine/blocks/transformers/gpt2_model.h"
+#include "engine/blocks/transformers/gpt_block.h"
 
 namespace trainmem::transformers {
 
@@ -9,36 +10,17 @@ namespace {
 
 constexpr Rule lowest_rule{"mask value", "", "transformers models/gpt_neo/modeling_gpt_neo.py: GPTNeoSelfAttention"};
 
-class GptNeoBlock : public Block {
+class GptNeoAttention {
  public:
-  GptNeoBlock(const Model& m, DType dtype)
+  GptNeoAttention(const Model& m, DType dtype)
       : model_(m),
-        norm_1_(block_norm(m, dtype)),
         causal_(make_causal_buffer(m)),
         key_(m.hidden_size, m.hidden_size, false, dtype, "key"),
         value_(m.hidden_size, m.hidden_size, false, dtype, "value"),
         query_(m.hidden_size, m.hidden_size, false, dtype, "query"),
-        output_(m.hidden_size, m.hidden_size, true, dtype, "attention projection"),
-        norm_2_(block_norm(m, dtype)),
-        up_(m.hidden_size, m.intermediate_size, true, dtype, "up"),
-        down_(m.intermediate_size, m.hidden_size, true, dtype, "down") {}
+        output_(m.hidden_size, m.hidden_size, true, dtype, "attention projection") {}
 
-  Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
-    Tensor residual = hidden;
-    hidden = norm_1_.at("norm before attention", std::move(hidden));
-    Tensor weights;
-    const Tensor attended = attend(hidden, inputs, weights);
-    hidden = attended + residual;
-    residual = hidden;
-    hidden = norm_2_.at("norm before MLP", std::move(hidden));
-    const Tensor fed = mlp(hidden);
-    hidden = residual + fed;
-    returned_weights_ = std::move(weights);
-    return hidden;
-  }
-
- private:
-  Tensor attend(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
+  Tensor operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
     const Place place("attention");
     const Size a = model_.num_attention_heads;
     const Size d = model_.head_dim;
@@ -54,6 +36,7 @@ class GptNeoBlock : public Block {
     return dropout(std::move(out), model_.hidden_dropout);
   }
 
+ private:
   /// GPTNeoSelfAttention._attn: scores and softmax in fp32.
   Tensor eager(const Tensor& given_query, const Tensor& given_key, const Tensor& value, const Tensor& mask,
                Tensor& weights) const {
@@ -69,20 +52,9 @@ class GptNeoBlock : public Block {
     return matmul(weights, value, "attention output");
   }
 
-  Tensor mlp(const Tensor& x) const {
-    const Place place("mlp");
-    Tensor hidden = up_(x);
-    hidden = activate(std::move(hidden), model_.hidden_act);
-    hidden = down_(std::move(hidden));
-    return dropout(std::move(hidden), model_.hidden_dropout);
-  }
-
   const Model& model_;
-  NormLayer norm_1_;
   Tensor causal_;
   Linear key_, value_, query_, output_;
-  NormLayer norm_2_;
-  Linear up_, down_;
 };
 
 class GptNeo : public Gpt2Model {
@@ -97,7 +69,7 @@ class GptNeo : public Gpt2Model {
 
 std::unique_ptr<Architecture> make_gpt_neo(const Model& model, DType weights) {
   return std::make_unique<GptNeo>(model, weights, [](const Model& m, DType dtype) -> std::unique_ptr<Block> {
-    return std::make_unique<GptNeoBlock>(m, dtype);
+    return std::make_unique<GptBlock<GptNeoAttention>>(m, dtype);
   });
 }
 

@@ -1,6 +1,7 @@
 // GPT-J: models/gptj/modeling_gptj.py. Its attention is eager only, with scores in fp32.
 #include "engine/blocks/transformers/decoder.h"
 #include "engine/blocks/transformers/families.h"
+#include "engine/blocks/transformers/gpt_block.h"
 
 namespace trainmem::transformers {
 
@@ -41,8 +42,7 @@ class GptjBlock : public Block {
         value_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "value"),
         query_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "query"),
         output_(m.hidden_size, m.hidden_size, m.attention_output_bias, dtype, "attention projection"),
-        up_(m.hidden_size, m.intermediate_size, m.mlp_bias, dtype, "up"),
-        down_(m.intermediate_size, m.hidden_size, m.mlp_bias, dtype, "down") {
+        mlp_(m, m.mlp_bias, dtype) {
     const Set<Component> component(active_run().component, Component::weights);
     sinusoids_ =
         allocate({m.max_position_embeddings, turning_width(m)}, DType::float32, {&positions_rule, "sinusoids"});
@@ -54,7 +54,7 @@ class GptjBlock : public Block {
     hidden = norm_.at("norm before attention", std::move(hidden));
     Tensor weights;  // held until the block returns
     const Tensor attended = attend(hidden, inputs, weights);
-    const Tensor fed = mlp(hidden);
+    const Tensor fed = mlp_(hidden);
     Tensor result = (attended + fed) + residual;
     returned_weights_ = std::move(weights);
     return result;
@@ -113,17 +113,10 @@ class GptjBlock : public Block {
     return matmul(weights, value, "attention output");
   }
 
-  Tensor mlp(const Tensor& x) const {
-    const Place place("mlp");
-    Tensor hidden = up_(x);
-    hidden = activate(std::move(hidden), model_.hidden_act);
-    hidden = down_(std::move(hidden));
-    return dropout(std::move(hidden), model_.hidden_dropout);
-  }
-
   const Model& model_;
   NormLayer norm_;
-  Linear key_, value_, query_, output_, up_, down_;
+  Linear key_, value_, query_, output_;
+  GptMlp mlp_;
   Tensor sinusoids_;
 };
 
