@@ -1,22 +1,14 @@
 #include "engine/advice/advice.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "engine/advice/remedy.h"
 #include "engine/estimate.h"
 #include "engine/peak.h"
-#include "engine/validation/validate.h"
 
 namespace trainmem {
 
 namespace {
-
-bool made(const Change& change, Config& config) {
-  return change.apply(config, change.amount) && validate(config).empty();
-}
-
-bool same_id(const Change* a, const Change* b) { return std::string_view(a->id) == b->id; }
 
 /// What is less than a thousandth of the whole is no advice.
 bool worth_saying(Bytes saved, const Result& before) { return saved > before.device.expected / 1000; }
@@ -26,7 +18,7 @@ std::vector<Suggestion> try_all(const Config& config, const Result& result) {
   std::vector<Suggestion> found;
   for (const Change& change : all_changes()) {
     Suggestion tried{&change, config, {}, 0};
-    if (!made(change, tried.config)) continue;
+    if (!make(change, tried.config)) continue;
     const bool pools_alone = tried.config.recipe.expandable_segments != config.recipe.expandable_segments;
     if (!pools_alone && estimate_peak(tried.config).allocated >= result.allocated) continue;
     tried.after = outcome(tried.config);
@@ -41,7 +33,7 @@ std::vector<Suggestion> try_all(const Config& config, const Result& result) {
 std::vector<Suggestion> best_degrees(const std::vector<Suggestion>& all) {
   std::vector<Suggestion> kept;
   for (const Suggestion& one : all) {
-    if (kept.empty() || !same_id(kept.back().change, one.change)) {
+    if (kept.empty() || !same_kind(*kept.back().change, *one.change)) {
       kept.push_back(one);
     } else if (kept.back().after.verdict.fit != Fit::fits &&
                (one.after.verdict.fit == Fit::fits || one.saved > kept.back().saved)) {

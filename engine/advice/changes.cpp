@@ -1,6 +1,10 @@
 #include "engine/advice/changes.h"
 
+#include <string_view>
+#include <utility>
+
 #include "engine/advice/edits.h"
+#include "engine/validation/validate.h"
 
 namespace trainmem {
 
@@ -235,6 +239,15 @@ const char* name(Cost cost) {
   }
   return "";
 }
+
+bool make(const Change& change, Config& config) {
+  Config changed = config;
+  if (!change.apply(changed, change.amount) || !validate(changed).empty()) return false;
+  config = std::move(changed);
+  return true;
+}
+
+bool same_kind(const Change& a, const Change& b) { return std::string_view(a.id) == b.id; }
 
 std::span<const Change> all_changes() { return changes; }
 

@@ -35,6 +35,12 @@ struct Change {
   bool (*apply)(Config& config, std::int64_t amount);
 };
 
+/// Makes the change. False, and nothing is changed: it says nothing new, or what comes out is invalid or not modelled.
+bool make(const Change& change, Config& config);
+
+/// Degrees of one change?
+bool same_kind(const Change& a, const Change& b);
+
 /// All changes. Neighbours with the same id are degrees of one change, mildest first.
 std::span<const Change> all_changes();
 

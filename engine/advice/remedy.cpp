@@ -1,7 +1,6 @@
 #include "engine/advice/remedy.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "engine/advice/edits.h"
@@ -15,11 +14,9 @@ namespace trainmem {
 
 namespace {
 
-constexpr std::size_t most_changes = 6;
+constexpr std::size_t most_changes = 6;  ///< a longer list is another training, not advice
 
 using Changes = std::vector<const Change*>;
-
-bool same_id(const Change* a, const Change* b) { return std::string_view(a->id) == b->id; }
 
 /// Could it fit? Reserved memory is never less than allocated, so this bound needs no replay of the allocator.
 bool may_fit(const Config& config, Bytes allocated) {
@@ -52,10 +49,8 @@ class Search {
  private:
   bool grow_pools_in_place(Config& config) {
     for (const Change* change : allowed_) {
-      Config changed = config;
       if (change->apply != turn_on<&Recipe::expandable_segments>) continue;
-      if (!change->apply(changed, change->amount) || !validate(changed).empty()) return false;
-      config = std::move(changed);
+      if (is_made(change) || !make(*change, config)) return false;
       made_.push_back(change);
       return true;
     }
@@ -63,7 +58,7 @@ class Search {
   }
 
   bool is_made(const Change* change) const {
-    return std::any_of(made_.begin(), made_.end(), [&](const Change* one) { return same_id(one, change); });
+    return std::any_of(made_.begin(), made_.end(), [&](const Change* one) { return same_kind(*one, *change); });
   }
 
   /// The change, in its strongest degree that can be made, after which the peak is lowest.
@@ -72,9 +67,9 @@ class Search {
     const Change* tried = nullptr;
     Config best_config;
     for (auto i = allowed_.rbegin(); i != allowed_.rend(); ++i) {
-      if (is_made(*i) || (tried != nullptr && same_id(*i, tried))) continue;
+      if (is_made(*i) || (tried != nullptr && same_kind(**i, *tried))) continue;
       Config changed = config;
-      if (!(*i)->apply(changed, (*i)->amount) || !validate(changed).empty()) continue;
+      if (!make(**i, changed)) continue;
       tried = *i;
       const Bytes after = estimate_peak(changed).allocated;
       if (after >= peak) continue;
@@ -117,7 +112,7 @@ class Search {
     for (std::size_t i = 0; i < remedy.changes.size(); ++i) {
       for (const Change* milder : allowed_) {
         if (milder == remedy.changes[i]) break;
-        if (!same_id(milder, remedy.changes[i])) continue;
+        if (!same_kind(*milder, *remedy.changes[i])) continue;
         Changes changes = remedy.changes;
         changes[i] = milder;
         if (becomes(remedy, std::move(changes))) break;
