@@ -128,9 +128,9 @@ export async function pick(page, section, query, name) {
   await page.getByRole('option', { name, exact: false }).first().click();
 }
 
-/** The fragment once the throttled write has happened. */
+/** The fragment once the throttled write has happened: the page's own timers run in their order, however late. */
 export async function fragment(page) {
   await settled(page);
-  await page.waitForTimeout(250);
+  await page.evaluate(() => new Promise(resolve => setTimeout(resolve, 250)));
   return new URL(page.url()).hash.slice(1);
 }

@@ -144,11 +144,9 @@ pageTest('Back also returns to the units of that moment', {}, async page => {
   await page.getByRole('radio', { name: 'GB', exact: true }).check({ force: true });
   await fragment(page);
   await page.goBack();
-  await page.waitForTimeout(100);
-  assert.match(await total(page), / GiB$/);
+  await page.locator('.total').filter({ hasText: / GiB$/ }).waitFor();
   await page.goForward();
-  await page.waitForTimeout(100);
-  assert.match(await total(page), / GB$/);
+  await page.locator('.total').filter({ hasText: / GB$/ }).waitFor();
 });
 
 pageTest(

@@ -20,12 +20,14 @@ pageTest('a link that was cut off says so at every length, or opens the same con
   const whole = await headline(page);
   for (let length = 1; length < link.length; length += 3) {
     await page.evaluate(
-      cut => {
-        location.hash = cut;
-      },
+      cut =>
+        new Promise(resolve => {
+          addEventListener('hashchange', () => setTimeout(resolve), { once: true });
+          location.hash = cut;
+        }),
       link.slice(0, length),
     );
-    await page.waitForTimeout(60);
+    await settled(page);
     const notices = await page
       .getByRole('status')
       .filter({ hasText: /this link/i })
