@@ -46,6 +46,13 @@ const noGlobals = {
   },
 };
 
+// What is fetched later imports little beside the calculator, which is there: nothing is fetched ahead of it.
+const plainImports = {
+  name: 'plain-imports',
+  enforce: 'pre',
+  load: id => (id.endsWith('vite/preload-helper.js') ? 'export const __vitePreload = load => load();' : undefined),
+};
+
 /** What is fetched when it is first wanted, and the element around an embedded page. */
 const later = /source\/(share\/(?!later)|explore\/|speed\/|details\/|instance\.ts|offline\.ts|embed\.ts)/;
 
@@ -56,6 +63,7 @@ export default defineConfig({
   plugins: [
     squeeze,
     noGlobals,
+    plainImports,
     frame(),
     fill(engine),
     methodRows(engine),
@@ -82,7 +90,7 @@ export default defineConfig({
     target: 'es2022',
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    modulePreload: false,
     rolldownOptions: {
       input: Object.fromEntries(
         ['index', 'embed', 'method', 'accuracy', 'embedding', 'link'].map(name => [name, at(`../site/${name}.html`)]),

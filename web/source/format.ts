@@ -61,24 +61,25 @@ export function exactBytes(value: number): string {
   return `${grouped(value)} ${value === 1 ? 'byte' : 'bytes'}`;
 }
 
-/** "6.74 B", "124 M", "512". */
+/** "6.74 B", "13.0 B", "124 M", "512". */
 export function count(value: number): string {
   for (const [size, name] of [
     [1e12, 'T'],
     [1e9, 'B'],
     [1e6, 'M'],
   ] as const) {
-    if (value >= size) return `${grouped(Number((value / size).toPrecision(3)))} ${name}`;
+    if (value >= size) return `${threeDigits(value / size)} ${name}`;
   }
   return grouped(value);
 }
 
-/** "34 %", "0.4 %", "< 0.1 %". */
+/** "34 %", "4.0 %", "0.4 %", "< 0.1 %". */
 export function percent(part: number, whole: number): string {
   if (whole <= 0) return '0 %';
   const share = (100 * part) / whole;
   if (share > 0 && share < 0.1) return '< 0.1 %';
-  return `${formatted(share, 0, share < 10 ? 1 : 0)} %`;
+  const digits = share > 0 && share < 9.95 ? 1 : 0;
+  return `${formatted(share, digits, digits)} %`;
 }
 
 /** "one_forward_one_backward" as words: "one forward one backward". */

@@ -1,7 +1,7 @@
 // The model and GPU that a recipe was written for: offered beside it, or brought with it.
 
 import type { Config, Presets } from './border.js';
-import type { Remark } from './state.js';
+import type { Remark } from './calculator_state.js';
 
 const lists = { model: 'models', gpu: 'gpus' } as const;
 const sections = ['model', 'gpu'] as const;

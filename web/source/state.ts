@@ -3,47 +3,13 @@
 // One direction: controls call actions, an action changes the configuration, the engine answers, views are drawn from
 // the state. While a configuration has issues the last good answer stays, and the issues stand beside it.
 
-import type { Config, Engine, GoodAnswer, Issue, Preset, Scalar, Section, SectionName } from './border.js';
+import type { Config, Engine, Issue, Preset, Scalar, Section, SectionName } from './border.js';
+import type { State } from './calculator_state.js';
 import { changed, leaves, lookUp, parts } from './config_paths.js';
 import defaults from './default_config.json';
 import { grouped, type Units } from './format.js';
 import { bringOrigin, offerOrigin } from './recipe_origin.js';
-
-export interface Draft {
-  text: string;
-  message: string;
-}
-
-export interface Remark {
-  text: string;
-  /** Words on the button that applies `config`. */
-  action?: string;
-  config?: Config;
-}
-
-export interface State {
-  config: Config;
-  engine?: Engine;
-  /** Why there is no engine, or why it stopped. */
-  failure?: string;
-  good?: GoodAnswer;
-  /** The link of what stands in the fields, computable or not. */
-  link: string;
-  /** The presets of the last good answer. */
-  goodPresets: { [name in SectionName]?: string };
-  /** What the last good answer is about: the model's name. */
-  subject: string;
-  issues: Issue[];
-  /** What was wrong with the link that was opened. */
-  notice: Issue[];
-  /** Something the page did on the reader's behalf. */
-  remark?: Remark;
-  /** Texts being typed that are not numbers yet. */
-  drafts: Map<string, Draft>;
-  /** Paths whose values differ from the presets. */
-  edited: Set<string>;
-  units: Units;
-}
+import { corrected } from './suggestions.js';
 
 export type Change = 'edit' | 'choice' | 'view' | 'opened' | 'engine';
 
@@ -78,6 +44,8 @@ export class Calculator {
   private answered: Config | undefined;
   /** Did the reader, a link or an attribute say which model or GPU? Else a recipe brings its own. */
   private settled = false;
+  /** The link that was opened. */
+  private opened = '';
 
   /**
    * `later` runs work after the next paint. A slow answer is computed there, so that typing stays smooth and several
@@ -110,6 +78,7 @@ export class Calculator {
     state.notice = [];
     delete state.remark;
     state.config = base;
+    this.opened = link;
     this.settled = link !== '' || base !== defaultConfig;
     if (link !== '' && state.engine) {
       const answer = state.engine.readLink(link);
@@ -149,12 +118,19 @@ export class Calculator {
     this.changed('view');
   }
 
+  /** In what the opened link says, `word` takes the place of the one that the issue complains of. */
+  correct(issue: Issue, word: string): void {
+    const { engine, config, notice } = this.state;
+    const mended = corrected(engine!, config, this.opened, issue, word);
+    this.bring(mended.config, [...notice.filter(one => one !== issue), ...mended.issues]);
+  }
+
   /** A configuration from elsewhere, as one choice: Back returns to what was there. */
-  bring(config: Config): void {
+  bring(config: Config, notice: Issue[] = []): void {
     this.settled = true;
     this.state.config = config;
     this.state.drafts.clear();
-    this.state.notice = [];
+    this.state.notice = notice;
     delete this.state.remark;
     this.compute();
     this.changed('choice');

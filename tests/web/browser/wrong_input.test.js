@@ -14,6 +14,18 @@ pageTest('a link with unknown parts names each of them and applies the rest', {}
   assert.equal(await notice.count(), 0);
 });
 
+pageTest('a misspelt part of a link is mended with a click, one after the other', {}, async page => {
+  await openCalculator(page, 'v=1&model=gpt2&gpu=rtx4090&sqe=512&opt=sdg&end');
+  const notice = page.locator('.notice');
+  assert.match(await notice.innerText(), /3 parts of this link could not be used/);
+  await notice.getByRole('button', { name: 'rtx-4090', exact: true }).click();
+  assert.match(await notice.innerText(), /2 parts of this link could not be used/);
+  await notice.getByRole('button', { name: 'seq', exact: true }).click();
+  await notice.getByRole('button', { name: 'sgd', exact: true }).click();
+  assert.equal(await notice.count(), 0);
+  assert.equal(await fragment(page), 'v=1&model=gpt2&gpu=rtx-4090&seq=512&opt=sgd&end');
+});
+
 pageTest('a link that was cut off says so at every length, or opens the same configuration', {}, async page => {
   const link = 'v=1&model=gpt2&gpu=rtx-4090&seq=512&recompute=full&end';
   await openCalculator(page, link);

@@ -74,13 +74,16 @@ test('counts of parameters are short', () => {
   expect(count(124439808)).toBe('124 M');
   expect(count(1.05e12)).toBe('1.05 T');
   expect(count(4096)).toBe('4,096');
-  expect(count(1e9)).toBe('1 B');
-  expect(count(1e6)).toBe('1 M');
+  expect(count(13.02e9)).toBe('13.0 B');
+  expect(count(1e9)).toBe('1.00 B');
+  expect(count(1e6)).toBe('1.00 M');
+  expect(count(999.9e6)).toBe('1,000 M');
 });
 
 test('shares never pretend to be nothing', () => {
   expect(percent(1, 3)).toBe('33 %');
   expect(percent(4, 1000)).toBe('0.4 %');
+  expect(percent(4, 100)).toBe('4.0 %');
   expect(percent(1, 1e6)).toBe('< 0.1 %');
   expect(percent(0, 10)).toBe('0 %');
   expect(percent(1, 0)).toBe('0 %');

@@ -114,7 +114,7 @@ export function headline(view: View, result: Summary, withLegend: boolean, tools
         ${gpus}, at the peak of a step: ${place(result)}.
         ${rangeWords(result, units)}
         ${result.host ? html`Another ${gigabytes(result.host, units)} for each GPU are in host memory.` : nothing}
-        ${result.global_batch_size > 0 ? html`Global batch ${plural(result.global_batch_size, 'sequence')}.` : nothing}
+        ${result.global_batch_size > 0 ? html`<span class="batch">Global batch ${plural(result.global_batch_size, 'sequence')}.</span>` : nothing}
       </p>
       ${remedyLine(view, verdict)} ${bar(view, result)} ${withLegend ? legend(view, result) : nothing} ${tools}
     </div>
@@ -296,6 +296,8 @@ export const headlineStyles = css`
       align-content: flex-start;
       min-block-size: 82px;
     }
+    /* The answer comes first; the fields say it too. */
+    .under .batch,
     .slimtext .muted {
       display: none;
     }

@@ -2,10 +2,22 @@
 
 import { css, html, nothing } from 'lit';
 import type { Issue } from '../border.js';
+import { pieces } from '../suggestions.js';
 import { icons } from './icons.js';
 import type { View } from './view.js';
 
 const sentences = (issue: Issue) => html`${issue.message} <span class="muted">${issue.hint}</span>`;
+
+/** The same, with the words that the engine suggests to click. */
+function repairs(view: View, issue: Issue) {
+  if (view.readonly) return sentences(issue);
+  const hint = pieces(issue).map(({ text, suggested }) =>
+    suggested
+      ? html`<button type="button" class="quiet" @click=${() => view.calculator.correct(issue, text)}>${text}</button>`
+      : text,
+  );
+  return html`${issue.message} <span class="muted">${hint}</span>`;
+}
 
 function linkHead(notice: readonly Issue[]): string {
   if (notice.every(({ code }) => code === 'cut_off'))
@@ -24,7 +36,7 @@ export function linkNotice(view: View) {
         notice.length > 0
           ? html`<p class="noticehead">${linkHead(notice)}</p>
               <ul>
-                ${notice.map(issue => html`<li>${sentences(issue)}</li>`)}
+                ${notice.map(issue => html`<li>${repairs(view, issue)}</li>`)}
               </ul>`
           : html`<p>
               ${remark?.text}
@@ -132,6 +144,13 @@ export const noticeStyles = css`
     display: grid;
     gap: 4px;
     margin-block-start: 4px;
+  }
+  /* Larger for the finger than it looks, so that the lines keep their distance. */
+  .notice li .quiet {
+    min-block-size: 0;
+    margin-block: -10px;
+    padding-block: 10px;
+    font-size: inherit;
   }
   .notice p + p {
     margin-block-start: 6px;

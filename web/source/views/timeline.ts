@@ -8,7 +8,7 @@ import { guard } from 'lit/directives/guard.js';
 import { live } from 'lit/directives/live.js';
 import type { ComponentName, PhaseName, Result, TimelinePoint } from '../border.js';
 import { componentLabels, componentNames, phaseLabels, phaseShort } from '../components.js';
-import { bytes, gigabytes, type Units } from '../format.js';
+import { bytes, gigabytes, type Units, words } from '../format.js';
 import type { View } from './view.js';
 
 interface Band {
@@ -85,16 +85,21 @@ function describe(point: TimelinePoint, units: Units): string {
   return `${phaseLabels[point.phase]}, ${point.where || 'start'}: ${gigabytes(point.allocated, units)}`;
 }
 
+/** Is it among the words of `phase`? */
+const says = (phase: string, part: string) => ` ${phase.toLowerCase()} `.includes(` ${words(part)} `);
+
 function readout(point: TimelinePoint, units: Units, atPeak: boolean) {
   const largest = componentNames
     .filter(name => point.components[name] > 0)
     .sort((a, b) => point.components[b] - point.components[a])
     .slice(0, 4);
-  const place = point.where.split(' / ').slice(1).join(', ') || point.where;
+  const phase = phaseLabels[point.phase];
+  const parts = point.where.split(' / ');
+  const place = (parts.length > 1 ? parts.slice(1) : parts).filter(part => !says(phase, part)).join(', ');
   return html`<div class="readout">
     <p>
       <strong>${gigabytes(point.allocated, units)}</strong>
-      ${phaseLabels[point.phase]}${place ? html`, ${place}` : nothing}
+      ${phase}${place ? html`, ${place}` : nothing}
       ${atPeak ? html`<span class="peakword">peak</span>` : nothing}
     </p>
     <ul>
