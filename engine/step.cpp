@@ -2,10 +2,7 @@
 
 #include <string>
 
-#include "engine/blocks/litgpt/decoder.h"
-#include "engine/blocks/torchtitan/llama.h"
-#include "engine/blocks/torchtune/decoder.h"
-#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/causal_model.h"
 #include "engine/config/formats.h"
 #include "engine/optimizer/step.h"
 #include "engine/parallel/ddp.h"
@@ -112,9 +109,8 @@ class Training {
       run_.closed = true;
       return;
     }
-    transformers::CausalModel model(make_architecture(config_.model, recipe),
-                                    transformers::layer_slots(config_.model, recipe, options_.fold && !zero_), recipe,
-                                    wrapper_.get());
+    CausalModel model(make_architecture(config_.model, recipe),
+                      layer_slots(config_.model, recipe, options_.fold && !zero_), recipe, wrapper_.get());
     if (!zero_ && recipe.data_parallel == DataParallel::ddp && recipe.data_parallel_size > 1) {
       run_.begin_phase(0, Phase::initialise, "wrap");
       ddp_ = std::make_unique<Ddp>(recipe.gradient_as_bucket_view);
@@ -197,7 +193,7 @@ class Training {
     return std::make_unique<Fsdp>(sharding, formats, stays ? Reshard::never : reshard);
   }
 
-  void micro_batches(transformers::CausalModel& model, std::int32_t step) {
+  void micro_batches(CausalModel& model, std::int32_t step) {
     const std::int64_t count = config_.recipe.gradient_accumulation_steps;
     Tensor labels = std::move(labels_);
     // The first micro-batch makes the gradients, the others add to them, and only the last one may reduce them: three
@@ -216,8 +212,7 @@ class Training {
     if (loop_.holds_labels) labels_ = std::move(labels);
   }
 
-  void micro_batch(transformers::CausalModel& model, std::int32_t step, const std::string& name, Tensor& labels,
-                   bool last) {
+  void micro_batch(CausalModel& model, std::int32_t step, const std::string& name, Tensor& labels, bool last) {
     run_.begin_phase(step, Phase::forward, name + " forward");
     ids_.reset();
     labels.reset();
@@ -264,18 +259,6 @@ class Training {
 };
 
 }  // namespace
-
-std::unique_ptr<transformers::Architecture> make_architecture(const Model& whole, const Recipe& recipe) {
-  const DType weights = formats(recipe).weights;
-  const Model model = recipe.tensor_parallel > 1 ? tensor_parallel_share(whole, recipe) : whole;
-  if (recipe.framework == Framework::torchtune && recipe.tensor_parallel == 1 && torchtune::describes(model))
-    return torchtune::make_decoder(model, weights);
-  if (recipe.framework == Framework::litgpt)
-    return litgpt::describes(model) ? litgpt::make_decoder(model, weights, recipe) : nullptr;
-  if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);
-  if (!torchtitan::describes(model)) return nullptr;
-  return torchtitan::make_llama(model, weights, recipe.fused_norm, recipe.precision == Precision::fp8);
-}
 
 Recording run_training(const Config& config, const StepOptions& options) {
   if (config.recipe.framework == Framework::megatron) return run_megatron(config, options);

@@ -2,14 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "engine/config.h"
 #include "engine/tape.h"
-
-namespace trainmem::transformers {
-class Architecture;
-}
 
 namespace trainmem {
 
@@ -22,8 +17,5 @@ struct StepOptions {
 
 /// Runs initialisation and `steps` training steps. The configuration is valid and modelled.
 Recording run_training(const Config& config, const StepOptions& options);
-
-/// The forward that stands for a configuration's model; null if there is none. Megatron's are elsewhere.
-std::unique_ptr<transformers::Architecture> make_architecture(const Model& model, const Recipe& recipe);
 
 }  // namespace trainmem

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/architecture.h"
 #include "engine/step.h"
 #include "engine/tensor/dispatch_mode.h"
 #include "engine/tensor/flash_scratch.h"

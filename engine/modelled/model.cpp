@@ -1,9 +1,8 @@
 // What the forwards of blocks/transformers do not do: each follows its Hugging Face class, so a model that differs
 // from its class where the class has no choice has no forward.
-#include "engine/blocks/transformers/model.h"
-
 #include <string>
 
+#include "engine/blocks/transformers/families.h"
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/config/text.h"
 #include "engine/modelled/modelled.h"

@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "engine/blocks/architecture.h"
 #include "engine/blocks/torchtitan/llama.h"
 #include "engine/blocks/transformers/llama_form.h"
-#include "engine/blocks/transformers/model.h"
 #include "engine/config/fields.h"
 #include "engine/config/formats.h"
 #include "engine/config/values.h"
@@ -13,7 +13,6 @@
 #include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/parallel/zero.h"
-#include "engine/step.h"
 
 namespace trainmem {
 namespace {

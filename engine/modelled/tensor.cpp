@@ -12,7 +12,7 @@ bool is_llama_block(const Model& model) {
   using Turning = transformers::LlamaForm::Turning;
   const transformers::LlamaForm* form = transformers::llama_form(model);
   return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_attention &&
-         !form->fused_mlp && !form->scaled_queries && form->norm != transformers::NormLayer::Form::nanochat &&
+         !form->fused_mlp && !form->scaled_queries && form->norm != NormLayer::Form::nanochat &&
          form->turning != Turning::three_positions && form->turning != Turning::interleaved_positions;
 }
 

@@ -33,16 +33,16 @@ TorchPipeline::TorchPipeline(const Config& config, const StepOptions& options, M
     of_part.num_hidden_layers = part.layers;
     std::int64_t& dense = of_part.experts.first_k_dense_replace;
     dense = std::max<std::int64_t>(dense - part.first_layer, 0);
-    std::vector<transformers::LayerSlot> slots = transformers::layer_slots(of_part, config.recipe, options.fold);
-    for (transformers::LayerSlot& slot : slots) {
+    std::vector<LayerSlot> slots = layer_slots(of_part, config.recipe, options.fold);
+    for (LayerSlot& slot : slots) {
       slot.index += static_cast<std::int32_t>(part.first_layer);
       slot.group += static_cast<std::int32_t>(part.first_layer);
       slot.kind += static_cast<std::int32_t>(part.first_layer);
     }
     Chunk chunk;
     chunk.part = part;
-    chunk.model = std::make_unique<transformers::CausalModel>(make_architecture(config.model, config.recipe),
-                                                              std::move(slots), config.recipe, wrapper, part);
+    chunk.model = std::make_unique<CausalModel>(make_architecture(config.model, config.recipe), std::move(slots),
+                                                config.recipe, wrapper, part);
     chunks_.push_back(std::move(chunk));
   }
 }

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/causal_model.h"
 #include "engine/config.h"
 #include "engine/config/formats.h"
 #include "engine/parallel/pipeline.h"
@@ -41,7 +41,7 @@ class TorchPipeline {
   };
   struct Chunk {
     PipelineChunk part;
-    std::unique_ptr<transformers::CausalModel> model;
+    std::unique_ptr<CausalModel> model;
     Tensor inputs;            ///< receive buffers of all micro-batches
     Tensor output_gradients;  ///< the same for backward
     std::vector<InputGradient> input_gradients;

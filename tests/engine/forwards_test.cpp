@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/causal_model.h"
+#include "engine/blocks/transformers/families.h"
 #include "engine/border/json_io.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/presets.h"
@@ -36,8 +37,8 @@ Sizes weights_of_forward(const Model& model) {
   Recording recording;
   Run run(recording);
   const ActivateRun active(run);
-  const transformers::CausalModel forward(transformers::make_architecture(model, DType::bfloat16),
-                                          transformers::layer_slots(model, Recipe{}, false), Recipe{}, nullptr);
+  const CausalModel forward(transformers::make_architecture(model, DType::bfloat16),
+                            layer_slots(model, Recipe{}, false), Recipe{}, nullptr);
   Sizes sizes;
   for (const RegisteredParameter& parameter : run.parameters) sizes.push_back(parameter.tensor.elements().value());
   return sizes;

@@ -87,7 +87,7 @@ TEST_CASE("tensor: cat takes the widest format without copies of its parts, unde
 }
 
 TEST_CASE("tensor: what a norm written out keeps") {
-  using Form = transformers::NormLayer::Form;
+  using Form = NormLayer::Form;
   constexpr Bytes T = 6;
   constexpr Bytes h = 10;
   struct Expected {
@@ -108,7 +108,7 @@ TEST_CASE("tensor: what a norm written out keeps") {
     Bench bench;
     const bool weight = one.form != Form::olmo;
     const bool bias = one.form == Form::nemotron;
-    const transformers::NormLayer norm(one.form, {h}, weight, bias, DType::bfloat16);
+    const NormLayer norm(one.form, {h}, weight, bias, DType::bfloat16);
     const Tensor x = leaf({1, T, h}, DType::bfloat16);
     const Bytes before = bench.alive();
     const Tensor result = norm(x);

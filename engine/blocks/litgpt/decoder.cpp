@@ -11,10 +11,6 @@ namespace trainmem::litgpt {
 
 namespace {
 
-using transformers::BlockInputs;
-using transformers::Linear;
-using transformers::NormLayer;
-
 constexpr Rule buffer_rule{"buffer", "a buffer of the model", "litgpt/model.py: build_rope_cache"};
 
 bool is_gemma(const Model& m) { return m.model_type == "gemma"; }
@@ -142,7 +138,7 @@ class Mlp {
 };
 
 /// model.py: Block.
-class Layer : public transformers::Block {
+class Layer : public Block {
  public:
   Layer(const Model& m, DType dtype)
       : parallel_(m.parallel_attention_mlp), norm_1_(m, dtype), attention_(m, dtype), shared_(shares_norm(m)) {
@@ -174,7 +170,7 @@ class Layer : public transformers::Block {
 };
 
 /// model.py: GPT. The head is made first.
-class Decoder : public transformers::Architecture {
+class Decoder : public Architecture {
  public:
   Decoder(const Model& m, DType dtype, const Recipe& recipe)
       : Architecture(m, dtype),
@@ -204,24 +200,22 @@ class Decoder : public transformers::Architecture {
     }
   }
 
-  std::unique_ptr<transformers::Block> make_block(std::int64_t) override {
-    return std::make_unique<Layer>(model, weights);
-  }
+  std::unique_ptr<Block> make_block(std::int64_t) override { return std::make_unique<Layer>(model, weights); }
 
   void make_head() override {
     const Place place("final norm");
     norm_ = NormModule(model, weights);
   }
 
-  transformers::ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
+  ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
     const Place place("embedding");
     Tensor x = embed(embedding_, ids);
     if (is_gemma(model)) x = multiply_number(x);  // scale_embeddings
     return resume(std::move(x), attention);
   }
 
-  transformers::ForwardState resume(Tensor hidden, AttentionKernel attention) override {
-    transformers::ForwardState state;
+  ForwardState resume(Tensor hidden, AttentionKernel attention) override {
+    ForwardState state;
     const auto first = [&](const Tensor& table) {
       return unsqueeze(unsqueeze(slice(table, 0, 0, hidden.size(1)), 0), 0);
     };
@@ -287,7 +281,7 @@ bool describes(const Model& m) {
          m.final_logit_softcapping == 0;
 }
 
-std::unique_ptr<transformers::Architecture> make_decoder(const Model& model, DType weights, const Recipe& recipe) {
+std::unique_ptr<Architecture> make_decoder(const Model& model, DType weights, const Recipe& recipe) {
   return std::make_unique<Decoder>(model, weights, recipe);
 }
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/architecture.h"
 
 namespace trainmem::litgpt {
 
@@ -14,6 +14,6 @@ namespace trainmem::litgpt {
 bool describes(const Model& model);
 
 /// A chunked loss is that of its fine-tuning, in chunks of 128 tokens; else it is whole, as in litgpt/pretrain.py.
-std::unique_ptr<transformers::Architecture> make_decoder(const Model& model, DType weights, const Recipe& recipe);
+std::unique_ptr<Architecture> make_decoder(const Model& model, DType weights, const Recipe& recipe);
 
 }  // namespace trainmem::litgpt

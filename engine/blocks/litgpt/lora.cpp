@@ -72,7 +72,7 @@ QueryKeyValue::QueryKeyValue(const Model& m, DType dtype) {
   const FineTuning tuning = active_run().settings.fine_tuning;
   {
     const Set<std::int64_t> rank(active_run().settings.fine_tuning.rank, 0);  // its adapter is another
-    linear_ = transformers::Linear(m.hidden_size, out_, m.attention_bias, dtype, "query, key and value");
+    linear_ = Linear(m.hidden_size, out_, m.attention_bias, dtype, "query, key and value");
   }
   if (tuning.rank == 0) return;
   same_widths_ = m.num_attention_heads == m.num_key_value_heads;

@@ -16,7 +16,7 @@ class QueryKeyValue {
  private:
   Tensor adapted(const Tensor& x) const;
 
-  transformers::Linear linear_;
+  Linear linear_;
   Size out_;
   std::vector<Size> chosen_;  ///< widths of those with an adapter
   bool same_widths_ = true;

@@ -10,10 +10,6 @@ namespace trainmem::torchtitan {
 
 namespace {
 
-using transformers::BlockInputs;
-using transformers::Linear;
-using transformers::NormLayer;
-
 class LatentSelfAttention {
  public:
   LatentSelfAttention(const Model& m, DType dtype, NormLayer::Form norm) : model_(m) {
@@ -66,7 +62,7 @@ class LatentSelfAttention {
   NormLayer query_norm_, key_value_norm_;
 };
 
-class DeepSeekBlock : public transformers::Block {
+class DeepSeekBlock : public Block {
  public:
   DeepSeekBlock(const Model& m, DType dtype, NormLayer::Form norm, std::int64_t layer)
       : attention_(m, dtype, norm),
@@ -102,8 +98,7 @@ class DeepSeekBlock : public transformers::Block {
 
 }  // namespace
 
-std::unique_ptr<transformers::Block> make_deepseek_block(const Model& m, DType dtype, NormLayer::Form norm,
-                                                         std::int64_t layer) {
+std::unique_ptr<Block> make_deepseek_block(const Model& m, DType dtype, NormLayer::Form norm, std::int64_t layer) {
   return std::make_unique<DeepSeekBlock>(m, dtype, norm, layer);
 }
 

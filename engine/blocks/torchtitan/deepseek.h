@@ -7,7 +7,6 @@
 
 namespace trainmem::torchtitan {
 
-std::unique_ptr<transformers::Block> make_deepseek_block(const Model& model, DType dtype,
-                                                         transformers::NormLayer::Form norm, std::int64_t layer);
+std::unique_ptr<Block> make_deepseek_block(const Model& model, DType dtype, NormLayer::Form norm, std::int64_t layer);
 
 }  // namespace trainmem::torchtitan

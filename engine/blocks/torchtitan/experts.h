@@ -14,7 +14,7 @@ class FeedForward {
   Tensor operator()(const Tensor& x) const;
 
  private:
-  transformers::Linear gate_, down_, up_;
+  Linear gate_, down_, up_;
 };
 
 /// MoE: router, three stacks of expert weights, shared experts.

@@ -15,10 +15,6 @@ namespace trainmem::torchtitan {
 
 namespace {
 
-using transformers::BlockInputs;
-using transformers::Linear;
-using transformers::NormLayer;
-
 constexpr Rule buffer_rule{"buffer", "a buffer of the model", "torchtitan models/llama3/model/model.py: freqs_cis"};
 
 /// repeat_kv: (b, s, k, d) to (b, s, k * times, d).
@@ -42,7 +38,7 @@ void turn_halves(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
   q = std::move(cast);
 }
 
-class TransformerBlock : public transformers::Block {
+class TransformerBlock : public Block {
  public:
   TransformerBlock(const Model& m, DType dtype, NormLayer::Form norm, bool float8, std::int64_t layer)
       : model_(m), float8_(float8) {
@@ -153,7 +149,7 @@ class TransformerBlock : public transformers::Block {
   std::optional<Experts> experts_;
 };
 
-class Llama : public transformers::Architecture {
+class Llama : public Architecture {
  public:
   Llama(const Model& description, DType dtype, bool fused_norm, bool float8)
       : Architecture(description, dtype),
@@ -175,7 +171,7 @@ class Llama : public transformers::Architecture {
     embedding_ = make_parameter({model.vocab_size, model.hidden_size}, weights, "token embedding");
   }
 
-  std::unique_ptr<transformers::Block> make_block(std::int64_t layer) override {
+  std::unique_ptr<Block> make_block(std::int64_t layer) override {
     if (model.latent_attention.kv_lora_rank > 0) return make_deepseek_block(model, weights, norm_form_, layer);
     return std::make_unique<TransformerBlock>(model, weights, norm_form_, float8_, layer);
   }
@@ -189,16 +185,16 @@ class Llama : public transformers::Architecture {
     output_ = Linear(model.hidden_size, model.vocab_size, false, weights, "logits");
   }
 
-  transformers::ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
-    transformers::ForwardState state;
+  ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
+    ForwardState state;
     const Place place("embedding");
     state.hidden = embed(embedding_, ids);
     set_inputs(state, ids.size(1), attention);
     return state;
   }
 
-  transformers::ForwardState resume(Tensor hidden, AttentionKernel attention) override {
-    transformers::ForwardState state;
+  ForwardState resume(Tensor hidden, AttentionKernel attention) override {
+    ForwardState state;
     const TensorParallel& tensor = active_run().settings.tensor_parallel;
     const Size whole = tensor.sequence ? hidden.size(1) * Size(tensor.size) : hidden.size(1);
     set_inputs(state, whole, attention);
@@ -208,7 +204,7 @@ class Llama : public transformers::Architecture {
 
   Tensor end(Tensor hidden) override { return norm_.at("final norm", std::move(hidden)); }
 
-  Tensor head(Tensor hidden) override { return transformers::language_head(output_, std::move(hidden)); }
+  Tensor head(Tensor hidden) override { return language_head(output_, std::move(hidden)); }
   Tensor head_weight() const override { return output_.weight; }
 
   bool loss_is_outside() const override { return true; }
@@ -217,7 +213,7 @@ class Llama : public transformers::Architecture {
   Tensor loss(Tensor logits, const Tensor& labels) override { return loop_loss(logits, labels); }
 
  private:
-  void set_inputs(transformers::ForwardState& state, Size s, AttentionKernel attention) const {
+  void set_inputs(ForwardState& state, Size s, AttentionKernel attention) const {
     state.inputs.attention = attention;
     const Size width = transformers::turning_width(model);
     Tensor table = slice(frequencies_, 0, 0, s);
@@ -262,8 +258,7 @@ bool describes(const Model& m) {
          !m.tie_word_embeddings && (is_qwen3(m) || has_plain_heads(m));
 }
 
-std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm,
-                                                       bool float8) {
+std::unique_ptr<Architecture> make_llama(const Model& model, DType weights, bool fused_norm, bool float8) {
   return std::make_unique<Llama>(model, weights, fused_norm, float8);
 }
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/architecture.h"
 
 namespace trainmem::torchtitan {
 
@@ -14,6 +14,6 @@ namespace trainmem::torchtitan {
 bool describes(const Model& model);
 
 /// `float8`: linear layers of dense blocks multiply in fp8.
-std::unique_ptr<transformers::Architecture> make_llama(const Model& model, DType weights, bool fused_norm, bool float8);
+std::unique_ptr<Architecture> make_llama(const Model& model, DType weights, bool fused_norm, bool float8);
 
 }  // namespace trainmem::torchtitan

@@ -4,9 +4,6 @@
 
 namespace trainmem::torchtune {
 
-using transformers::BlockInputs;
-using transformers::Linear;
-
 namespace {
 
 constexpr Rule buffer_rule{"buffer", "a buffer of the model",
@@ -45,7 +42,7 @@ Tensor scale_view_in_place(Tensor argument) {
 bool compiled() { return active_run().compiled_region != 0; }
 
 /// The mask of one layer: numbers to add to the scores, and what the forward holds beside them.
-transformers::Locals gemma2_mask(const Size& s, bool slides) {
+Locals gemma2_mask(const Size& s, bool slides) {
   const Place place("attention mask");
   const auto square = [&](DType dtype) { return allocate({s, s}, dtype, {&mask_rule}); };
   Tensor mask;
@@ -172,7 +169,7 @@ Tensor SelfAttention::gemma2(Tensor query, const Tensor& x, const Tensor& table)
   value = transpose(value, 1, 2);
   query = scale_view_in_place(std::move(query));
   Tensor output = matmul(query, transpose(key, 2, 3));
-  const transformers::Locals mask = gemma2_mask(s, slides_);
+  const Locals mask = gemma2_mask(s, slides_);
   if (model_.attn_logit_softcapping > 0) {
     output = multiply_number(output);
     output = tanh(output);

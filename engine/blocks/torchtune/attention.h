@@ -29,7 +29,7 @@ class RotaryTables {
 class SelfAttention {
  public:
   SelfAttention(const Model& model, DType dtype, std::int64_t layer);
-  Tensor operator()(const Tensor& x, const transformers::BlockInputs& inputs) const;
+  Tensor operator()(const Tensor& x, const BlockInputs& inputs) const;
 
  private:
   Tensor fused(const Tensor& query, const Tensor& x, const Tensor& table, AttentionKernel kernel) const;
@@ -37,7 +37,7 @@ class SelfAttention {
   Tensor turn(const Tensor& x, const Tensor& table) const;
 
   const Model& model_;
-  transformers::Linear query_, key_, value_, output_;
+  Linear query_, key_, value_, output_;
   std::optional<RotaryTables> tables_;
   bool slides_ = false;
 };

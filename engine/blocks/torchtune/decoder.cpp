@@ -9,10 +9,6 @@ namespace trainmem::torchtune {
 
 namespace {
 
-using transformers::BlockInputs;
-using transformers::Linear;
-using transformers::NormLayer;
-
 bool is_gemma(const Model& m) { return m.model_type == "gemma" || m.model_type == "gemma2"; }
 
 NormLayer norm_layer(const Model& m, DType dtype) {
@@ -54,7 +50,7 @@ class FeedForward {
 };
 
 /// modules/transformer.py: TransformerSelfAttentionLayer.
-class Layer : public transformers::Block {
+class Layer : public Block {
  public:
   Layer(const Model& m, DType dtype, std::int64_t layer)
       : attention_(m, dtype, layer),
@@ -104,7 +100,7 @@ class Decoder : public transformers::Decoder {
     make_buffers();
   }
 
-  std::unique_ptr<transformers::Block> make_block(std::int64_t layer) override {
+  std::unique_ptr<Block> make_block(std::int64_t layer) override {
     return std::make_unique<Layer>(model, weights, layer);
   }
 
@@ -116,15 +112,15 @@ class Decoder : public transformers::Decoder {
     make_language_head();
   }
 
-  transformers::ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
+  ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
     const Place place("embedding");
     Tensor embedded = embed(embedding_, ids);
     if (is_gemma(model)) embedded = multiply_number(std::move(embedded));  // gemma_norm_embedding.py
     return resume(std::move(embedded), attention);
   }
 
-  transformers::ForwardState resume(Tensor hidden, AttentionKernel attention) override {
-    transformers::ForwardState state;
+  ForwardState resume(Tensor hidden, AttentionKernel attention) override {
+    ForwardState state;
     if (tables_) state.inputs.cos = tables_->first(hidden.size(1));
     state.inputs.attention = attention;
     state.hidden = std::move(hidden);
@@ -167,7 +163,7 @@ bool describes(const Model& m) {
          m.latent_attention.kv_lora_rank == 0 && m.nope_every == 0 && m.hidden_dropout == 0;
 }
 
-std::unique_ptr<transformers::Architecture> make_decoder(const Model& model, DType weights) {
+std::unique_ptr<Architecture> make_decoder(const Model& model, DType weights) {
   return std::make_unique<Decoder>(model, weights);
 }
 

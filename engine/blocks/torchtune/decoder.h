@@ -7,13 +7,13 @@
 
 #include <memory>
 
-#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/architecture.h"
 
 namespace trainmem::torchtune {
 
 /// Whether one of these models describes it: RMSNorm before attention and MLP, a gated MLP, RoPE of whole heads.
 bool describes(const Model& model);
 
-std::unique_ptr<transformers::Architecture> make_decoder(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_decoder(const Model& model, DType weights);
 
 }  // namespace trainmem::torchtune

@@ -1,7 +1,7 @@
 // What most GPT-like families share at their two ends: a token embedding, a layer norm after the last block, a head.
 #pragma once
 
-#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/architecture.h"
 #include "engine/blocks/transformers/parts.h"
 
 namespace trainmem::transformers {

@@ -4,10 +4,13 @@
 #include <memory>
 #include <tuple>
 
-#include "engine/blocks/transformers/model.h"
+#include "engine/blocks/architecture.h"
 #include "engine/blocks/transformers/parts.h"
 
 namespace trainmem::transformers {
+
+/// The family of a model_type; null if there is none.
+std::unique_ptr<Architecture> make_architecture(const Model& model, DType weights);
 
 std::unique_ptr<Architecture> make_llama(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_gpt2(const Model& model, DType weights);

@@ -3,7 +3,7 @@
 
 #include "engine/tensor/ops.h"
 
-namespace trainmem::transformers {
+namespace trainmem {
 
 /// Low-rank side branch: base(x) + B(A(dropout(x))) * scaling, computed in the adapter's own format.
 struct Adapter {
@@ -25,4 +25,4 @@ void give_memory_to_adapters();
 /// Whether fine-tuning stores this layer's weight in 4 bits.
 bool is_quantized(const char* role);
 
-}  // namespace trainmem::transformers
+}  // namespace trainmem

@@ -6,7 +6,7 @@
 
 #include "engine/config.h"
 
-namespace trainmem::transformers {
+namespace trainmem {
 
 /// A layer, alone or of a group of layers that stands for `times` equal groups in a row.
 struct LayerSlot {
@@ -20,4 +20,4 @@ struct LayerSlot {
 /// take turns, are taken together by turns; recomputed and other layers are of two kinds.
 std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, bool fold);
 
-}  // namespace trainmem::transformers
+}  // namespace trainmem

@@ -1,4 +1,4 @@
-#include "engine/blocks/transformers/adapter.h"
+#include "engine/blocks/adapter.h"
 
 #include <string_view>
 
@@ -6,7 +6,7 @@
 #include "engine/tensor/run.h"
 #include "engine/text/list.h"
 
-namespace trainmem::transformers {
+namespace trainmem {
 
 namespace {
 
@@ -98,4 +98,4 @@ bool is_quantized(const char* role) {
          std::string_view(role) == "output gate";
 }
 
-}  // namespace trainmem::transformers
+}  // namespace trainmem

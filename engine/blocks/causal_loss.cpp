@@ -1,10 +1,10 @@
-#include "engine/blocks/transformers/causal_loss.h"
+#include "engine/blocks/causal_loss.h"
 
 #include <utility>
 
 #include "engine/tensor/ops.h"
 
-namespace trainmem::transformers {
+namespace trainmem {
 
 namespace {
 
@@ -58,4 +58,4 @@ Tensor chunked_loss(std::vector<Tensor>& chunks, bool compiled) {
   return total;
 }
 
-}  // namespace trainmem::transformers
+}  // namespace trainmem

@@ -5,7 +5,7 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace trainmem::transformers {
+namespace trainmem {
 
 /// logits (b, s, vocabulary), labels (b, s); each result is one number.
 /// transformers loss/loss_utils.py: ForCausalLMLoss.
@@ -23,4 +23,4 @@ Tensor compiled_loss(Tensor logits, const Tensor& labels);
 /// logits of parts of the sequence, and none are left.
 Tensor chunked_loss(std::vector<Tensor>& chunks, bool compiled);
 
-}  // namespace trainmem::transformers
+}  // namespace trainmem

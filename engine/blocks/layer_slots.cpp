@@ -1,9 +1,9 @@
-#include "engine/blocks/transformers/layer_slots.h"
+#include "engine/blocks/layer_slots.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace trainmem::transformers {
+namespace trainmem {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, boo
   return slots;
 }
 
-}  // namespace trainmem::transformers
+}  // namespace trainmem

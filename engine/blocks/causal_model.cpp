@@ -1,0 +1,227 @@
+#include "engine/blocks/causal_model.h"
+
+#include <utility>
+
+#include "engine/blocks/adapter.h"
+#include "engine/blocks/causal_loss.h"
+#include "engine/tensor/checkpoint.h"
+#include "engine/tensor/ops.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+namespace {
+
+/// Whether a layer's forward runs again in backward.
+bool recomputes(const Recipe& recipe, std::int64_t layer) {
+  switch (recipe.recomputation) {
+    case Recomputation::full:
+    case Recomputation::selective_operations: return true;
+    case Recomputation::every_k: return (layer + 1) % recipe.recomputation_interval == 0;
+    case Recomputation::none:
+    case Recomputation::selective_attention:
+    case Recomputation::selective_modules: break;
+  }
+  return false;
+}
+
+}  // namespace
+
+CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe,
+                         ModuleWrapper* wrapper, const PipelineChunk& part)
+    : architecture_(std::move(architecture)),
+      slots_(std::move(slots)),
+      recipe_(recipe),
+      conventions_(conventions_of(recipe, architecture_->model, active_run().settings.legacy_models)),
+      wrapper_(wrapper),
+      part_(part) {
+  // A tied embedding belongs to one group with the head.
+  const bool apart = recipe.fsdp_wrap_embeddings && !architecture_->model.tie_word_embeddings;
+  const bool root = !apart && (part_.first || part_.last);
+  if (wrapper_ != nullptr && (part_.first || root))
+    embedding_group_ = wrapper_->open_group(apart ? ModulePart::embedding : ModulePart::root);
+  if (part_.first)
+    architecture_->make_embedding();
+  else
+    architecture_->make_buffers();
+  make_blocks();
+  if (wrapper_ != nullptr && (part_.last || root)) {
+    head_group_ = embedding_group_;
+    if (apart)
+      head_group_ = wrapper_->open_group(ModulePart::head);
+    else
+      wrapper_->reopen_group(embedding_group_);
+  }
+  if (part_.last) architecture_->make_head();
+  if (wrapper_ != nullptr)
+    wrapper_->close_groups();
+  else
+    give_memory_to_adapters();  // peft adds them to a model that is there: get_peft_model
+}
+
+void CausalModel::make_blocks() {
+  LayerStretches stretches;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const LayerSlot& slot = slots_[i];
+    const Layer layer(slot.index);
+    active_run().folding.times[slot.index] = slot.times;
+    active_run().folding.groups[slot.index] = slot.group;
+    stretches.enter(slot.index);
+    if (wrapper_ != nullptr)
+      groups_.push_back(wrapper_->open_group(i + 1 == slots_.size() ? ModulePart::last_layer : ModulePart::layer));
+    blocks_.push_back(architecture_->make_block(slot.kind));
+    if (wrapper_ == nullptr && conventions_.makes_adapters_with_layers) give_memory_to_adapters();
+  }
+  stretches.leave();
+}
+
+Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forward& forward) {
+  if (!recomputes(recipe_, slots_[i].kind)) return forward(hidden);
+  if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden, &block_weights_);
+  return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations,
+                    conventions_.recomputation_stops_early);
+}
+
+Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs) {
+  const Forward block = [this, i, inputs](Tensor x) {
+    Run& run = active_run();
+    const Set<std::int32_t> region(run.compiled_region, run.settings.compiles_blocks ? run.next_region++ : 0);
+    Tensor result = blocks_[i]->forward(std::move(x), inputs);
+    Tensor weights = blocks_[i]->take_weights();
+    if (block_weights_ != nullptr) *block_weights_ = std::move(weights);
+    return result;
+  };
+  if (wrapper_ == nullptr) return recomputed(i, hidden, block);
+  const auto sharded = [this, i](Tensor x, const Forward& inner) {
+    x = wrapper_->before_forward(groups_[i], std::move(x));
+    return wrapper_->after_forward(groups_[i], inner(std::move(x)));
+  };
+  if (conventions_.shards_what_recomputes) {
+    const Forward hooked = [this, i, block](Tensor x) {
+      if (recipe_.recomputation_reentrant) x = wrapper_->before_recomputation(groups_[i], std::move(x));
+      return block(std::move(x));
+    };
+    return sharded(hidden, [&](const Tensor& x) { return recomputed(i, x, hooked); });
+  }
+  return recomputed(i, hidden, [sharded, block](Tensor x) { return sharded(std::move(x), block); });
+}
+
+Tensor CausalModel::hidden_states(const Tensor& ids) {
+  if (wrapper_ != nullptr && embedding_group_ >= 0) wrapper_->before_forward(embedding_group_, ids);
+  bool embedding_returned = wrapper_ == nullptr || embedding_group_ < 0 || embedding_group_ == head_group_;
+  if (!embedding_returned)
+    architecture_->after_embedding = [&](Tensor embedded) {
+      embedding_returned = true;
+      return wrapper_->after_forward(embedding_group_, std::move(embedded));
+    };
+  ForwardState state =
+      part_.first ? architecture_->begin(ids, recipe_.attention) : architecture_->resume(ids, recipe_.attention);
+  state.inputs.repeated_heads = state.sliding_inputs.repeated_heads = conventions_.repeats_heads;
+  architecture_->after_embedding = nullptr;
+  Tensor hidden = std::move(state.hidden);
+  // Learned positions belong to the group of the token embedding, which stays until both are read.
+  if (!embedding_returned) hidden = wrapper_->after_forward(embedding_group_, std::move(hidden));
+  // outputs = block(...): a block's attention weights live until the next one has returned.
+  Tensor block_weights;
+  const Set<Tensor*> returned(block_weights_, &block_weights);
+  LayerStretches stretches;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Layer layer(slots_[i].index);
+    stretches.enter(slots_[i].index);
+    hidden = run_layer(i, hidden, architecture_->inputs_of(state, slots_[i].kind));
+  }
+  stretches.leave();
+  if (!part_.last) return hidden;
+  if (wrapper_ != nullptr && embedding_group_ != head_group_)
+    hidden = wrapper_->before_forward(head_group_, std::move(hidden));
+  return architecture_->end(std::move(hidden));
+}
+
+Tensor CausalModel::forward_part(const Tensor& input) {
+  if (part_.last) return forward(input);
+  Tensor hidden = hidden_states(input);
+  if (wrapper_ != nullptr) {
+    if (embedding_group_ >= 0 && embedding_group_ == head_group_) wrapper_->after_forward(embedding_group_, hidden);
+    wrapper_->end_forward();
+  }
+  return hidden;
+}
+
+Tensor CausalModel::forward(const Tensor& ids) {
+  hidden_ = hidden_states(ids);
+  const Place place("head", Component::logits_and_loss);
+  if (recipe_.loss == Loss::fused_linear) return {};
+  if (recipe_.loss == Loss::chunked && conventions_.makes_logits_in_chunks) {
+    make_chunks();
+    return {};
+  }
+  Tensor logits = architecture_->head(hidden_);
+  if (conventions_.returns_fp32_logits) logits = to(std::move(logits), DType::float32, "fp32 logits");
+  if (wrapper_ != nullptr) logits = wrapper_->after_forward(head_group_, std::move(logits));
+  if (architecture_->loss_is_outside()) {
+    hidden_.reset();
+    if (wrapper_ != nullptr) wrapper_->end_forward();
+  }
+  return logits;
+}
+
+void CausalModel::make_chunks() {
+  const Size sequence = hidden_.size(1);
+  const Size part = ceil_divide(sequence, 8);
+  std::vector<Size> sizes;
+  for (Size begin = 0; begin < sequence; begin = begin + part)
+    sizes.push_back(begin + part < sequence ? part : sequence - begin);
+  for (const Tensor& rows : split(hidden_, sizes, 1)) {
+    chunks_.push_back(architecture_->head(rows));
+    if (wrapper_ != nullptr && chunks_.size() < sizes.size()) wrapper_->add_output(head_group_, chunks_.back());
+  }
+  if (wrapper_ != nullptr) chunks_.back() = wrapper_->after_forward(head_group_, chunks_.back());
+  if (architecture_->loss_is_outside()) hidden_.reset();
+}
+
+Tensor CausalModel::loss(Tensor& logits, const Tensor& labels) {
+  const Place place("loss", Component::logits_and_loss);
+  Tensor result;
+  switch (recipe_.loss) {
+    case Loss::legacy: {  // the caller holds the 16-bit logits beside
+      Tensor output = logits;
+      result = legacy_loss(output, labels, false);
+      break;
+    }
+    case Loss::fused: result = fused_loss(logits, labels); break;
+    case Loss::fused_linear: result = fused_linear_loss(); break;
+    case Loss::chunked:
+      result = conventions_.makes_logits_in_chunks ? chunked_loss(chunks_, recipe_.compile_loss)
+                                                   : architecture_->loss(logits, labels);
+      break;
+    case Loss::compiled: result = compiled_loss(logits, labels); break;
+    default: result = plain_loss(logits, labels);
+  }
+  hidden_.reset();
+  if (wrapper_ != nullptr) {
+    if (embedding_group_ == head_group_) wrapper_->add_output(head_group_, result);
+    wrapper_->end_forward();
+  }
+  return result;
+}
+
+Tensor CausalModel::fused_loss(Tensor& logits, const Tensor& labels) {
+  if (recipe_.transformers_release == TransformersRelease::before_4_46) return legacy_loss(logits, labels, true);
+  Tensor upcast = to(logits, DType::float32, "fp32 logits");
+  const Shape rows{upcast.elements() / upcast.size(-1), upcast.size(-1)};
+  return fused_cross_entropy(view(std::move(upcast), rows));
+}
+
+Tensor CausalModel::fused_linear_loss() {
+  const Shape rows{hidden_.elements() / hidden_.size(-1), hidden_.size(-1)};
+  Tensor result = fused_linear_cross_entropy(reshape(hidden_, rows), architecture_->head_weight());
+  return wrapper_ == nullptr ? result : wrapper_->after_forward(head_group_, std::move(result));
+}
+
+Tensor CausalModel::plain_loss(Tensor& logits, const Tensor& labels) {
+  if (conventions_.compiles_loss) return compiled_loss(logits, labels);
+  if (recipe_.transformers_release == TransformersRelease::before_4_46) return legacy_loss(logits, labels, false);
+  return architecture_->loss(logits, labels);
+}
+
+}  // namespace trainmem

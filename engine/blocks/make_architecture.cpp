@@ -1,0 +1,23 @@
+#include "engine/blocks/architecture.h"
+#include "engine/blocks/litgpt/decoder.h"
+#include "engine/blocks/torchtitan/llama.h"
+#include "engine/blocks/torchtune/decoder.h"
+#include "engine/blocks/transformers/families.h"
+#include "engine/config/formats.h"
+#include "engine/parallel/tensor.h"
+
+namespace trainmem {
+
+std::unique_ptr<Architecture> make_architecture(const Model& whole, const Recipe& recipe) {
+  const DType weights = formats(recipe).weights;
+  const Model model = recipe.tensor_parallel > 1 ? tensor_parallel_share(whole, recipe) : whole;
+  if (recipe.framework == Framework::torchtune && recipe.tensor_parallel == 1 && torchtune::describes(model))
+    return torchtune::make_decoder(model, weights);
+  if (recipe.framework == Framework::litgpt)
+    return litgpt::describes(model) ? litgpt::make_decoder(model, weights, recipe) : nullptr;
+  if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);
+  if (!torchtitan::describes(model)) return nullptr;
+  return torchtitan::make_llama(model, weights, recipe.fused_norm, recipe.precision == Precision::fp8);
+}
+
+}  // namespace trainmem
