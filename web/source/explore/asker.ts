@@ -5,6 +5,7 @@
 // origin or in one file on a disk, the engine of the page answers between two frames.
 
 import type { Engine } from '../border.js';
+import { scriptAddress } from '../script_address.js';
 import type { AnswerOf, QuestionName } from './answers.js';
 import type { Question } from './worker.js';
 import address from './worker.js?worker&url';
@@ -14,30 +15,12 @@ interface Job extends Question {
   settle(text: string | undefined): void;
 }
 
-interface TrustedTypes {
-  createPolicy(
-    name: string,
-    rules: { createScriptURL(text: string): string },
-  ): { createScriptURL(text: string): string };
-}
-
-let policy: ReturnType<TrustedTypes['createPolicy']> | undefined;
-
-/** The worker's own address, and no other, as the content policy wants it. */
-function workerAddress(): string {
-  const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
-  policy ??= types?.createPolicy('trainmem-explore', { createScriptURL: text => text });
-  const url = new URL(address, import.meta.url).href;
-  return policy ? policy.createScriptURL(url) : url;
-}
-
 export class Asker {
   private readonly waiting = new Map<string, Job>();
   private running: Job | undefined;
   private worker: Worker | undefined;
   private count = 0;
   private ready = false;
-
   private started = false;
 
   constructor(private readonly engine: Engine) {}
@@ -59,7 +42,9 @@ export class Asker {
   private startWorker(): void {
     if (import.meta.url.startsWith('file:')) return;
     try {
-      this.worker = new Worker(workerAddress(), { type: 'module' });
+      this.worker = new Worker(scriptAddress('trainmem-explore', new URL(address, import.meta.url).href), {
+        type: 'module',
+      });
       this.worker.addEventListener('message', ({ data }) => this.finish(data.id, data.text));
       this.worker.addEventListener('error', this.withoutWorker);
     } catch {
