@@ -11,22 +11,33 @@ namespace {
 
 bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
 
-/// What a file of recorded steps holds; a file of another name stands for itself.
+/// What a file of recorded steps holds.
+struct FileKind {
+  const char* file;  ///< the beginning of its name
+  const char* kind;
+};
+
+constexpr FileKind file_kinds[] = {
+    {"transformers_", "one GPU"},
+    {"drawn_", "drawn at random, kept where explained"},
+    {"other_", "one GPU, further families and settings"},
+    {"lora", "LoRA"},
+    {"experts", "mixture of experts"},
+    {"ddp", "DDP"},
+    {"fsdp1", "FSDP1"},
+    {"fsdp2", "FSDP2"},
+    {"tensor_parallel_plan", "tensor parallel, transformers' plan"},
+    {"tensor_parallel", "tensor parallel"},
+    {"torchtitan_experts", "experts of torchtitan, drawn at random"},
+    {"torchtitan", "torchtitan, FSDP2"},
+    {"litgpt", "litgpt, drawn at random"},
+    {"torchtune", "torchtune, drawn at random"},
+};
+
+/// A file of another name stands for itself.
 std::string kind_of(const CaseScore& one) {
-  if (starts_with(one.file, "transformers_")) return "one GPU";
-  if (starts_with(one.file, "drawn_")) return "drawn at random, kept where explained";
-  if (one.file == "other_families" || one.file == "other_settings") return "one GPU, further families and settings";
-  if (one.file == "lora") return "LoRA";
-  if (one.file == "experts") return "mixture of experts";
-  if (one.file == "ddp") return "DDP";
-  if (one.file == "fsdp1") return "FSDP1";
-  if (one.file == "fsdp2") return "FSDP2";
-  if (one.file == "tensor_parallel") return "tensor parallel";
-  if (one.file == "tensor_parallel_plan") return "tensor parallel, transformers' plan";
-  if (one.file == "torchtitan") return "torchtitan, FSDP2";
-  if (one.file == "litgpt") return "litgpt, drawn at random";
-  if (one.file == "torchtitan_experts") return "experts of torchtitan, drawn at random";
-  if (one.file == "torchtune") return "torchtune, drawn at random";
+  for (const FileKind& each : file_kinds)
+    if (starts_with(one.file, each.file)) return each.kind;
   return one.file;
 }
 

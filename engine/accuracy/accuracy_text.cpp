@@ -1,8 +1,8 @@
-// The tables of README.md, and everything as JSON.
+#include "engine/accuracy/accuracy_text.h"
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "engine/accuracy/measured_report.h"
 #include "engine/accuracy/report.h"
 
 namespace trainmem {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/tensor/tensor.h"
+#include "engine/accuracy/storage_text.h"
 
 namespace trainmem {
 namespace {
@@ -14,8 +14,6 @@ struct Step {
   Bytes bytes = 0;        // negative: a free
   std::size_t event = 0;  // index into the recording
 };
-
-std::size_t storage_of(std::int32_t event) { return static_cast<std::size_t>((event > 0 ? event : -event) - 1); }
 
 // The order of frees with no allocation between them makes no difference to any allocator.
 void sort_runs_of_frees(std::vector<Step>& steps) {
@@ -35,7 +33,7 @@ std::vector<Step> steps(const Recording& recording, std::size_t phase, Bytes at_
   const std::size_t end = next < recording.phases.size() ? recording.phases[next].first_event : recording.events.size();
   std::vector<Step> result;
   for (std::size_t index = begin; index < end; ++index) {
-    const Bytes bytes = recording.storages[storage_of(recording.events[index])].bytes;
+    const Bytes bytes = recording.storages[storage_index(recording.events[index])].bytes;
     if (bytes >= at_least) result.push_back({recording.events[index] > 0 ? bytes : -bytes, index});
   }
   sort_runs_of_frees(result);
@@ -103,23 +101,39 @@ std::string recorded_text(const Step& step) {
   return (step.bytes > 0 ? "allocates " : "frees ") + number(step.bytes > 0 ? step.bytes : -step.bytes);
 }
 
-}  // namespace
-
+/// "allocates 25165824  attention: query 2x1024x768 bf16 (layer 3)".
 std::string event_text(const Recording& recording, std::size_t event) {
   const std::int32_t what = recording.events[event];
-  const StorageRecord& storage = recording.storages[storage_of(what)];
-  std::string text = (what > 0 ? "allocates " : "frees ") + number(storage.bytes);
-  text += "  " + (storage.place < recording.places.size() ? recording.places[storage.place] : std::string());
-  if (storage.made_by != nullptr) text += std::string(": ") + storage.made_by->name;
-  if (storage.role != nullptr) text += std::string(" '") + storage.role + "'";
-  text += " ";
-  for (int i = 0; i < storage.rank; ++i) {
-    text += (i == 0 ? "" : "x") + std::to_string(storage.shape[static_cast<std::size_t>(i)]);
-  }
-  text += std::string(" ") + name(storage.dtype);
+  const StorageRecord& storage = recording.storages[storage_index(what)];
+  std::string text = (what > 0 ? "allocates " : "frees ") + number(storage.bytes) + "  ";
+  text += storage_text(recording, storage) + " " + name(storage.dtype);
   if (storage.layer >= 0) text += " (layer " + std::to_string(storage.layer) + ")";
   return text;
 }
+
+/// The edits with the events around them, as lines; `shown` counts edits up to `limit`.
+std::string edit_lines(const std::vector<Edit>& edits, const std::vector<Step>& theirs, const std::vector<Step>& mine,
+                       const Recording& ours, int limit, int& shown) {
+  std::string text;
+  std::size_t shown_until = 0;
+  for (std::size_t index = 0; index < edits.size() && shown < limit; ++index) {
+    if (edits[index].kind == ' ') continue;
+    const std::size_t begin = std::max(shown_until, index < 3 ? 0 : index - 3);
+    if (begin > shown_until) text += "    ...\n";
+    for (std::size_t line = begin; line < std::min(edits.size(), index + 3); ++line) {
+      const Edit& edit = edits[line];
+      if (line > index && edit.kind != ' ') break;
+      text += std::string("  ") + edit.kind + " " +
+              (edit.kind == '-' ? recorded_text(theirs[edit.recorded]) : event_text(ours, mine[edit.ours].event)) +
+              "\n";
+      shown_until = line + 1;
+    }
+    ++shown;
+  }
+  return text;
+}
+
+}  // namespace
 
 EventComparison compare_events(const Recording& recorded, const Recording& ours, int limit, Bytes at_least) {
   constexpr int max_edits = 3000;
@@ -149,21 +163,7 @@ EventComparison compare_events(const Recording& recorded, const Recording& ours,
     const auto changes = std::count_if(edits.begin(), edits.end(), [](const Edit& edit) { return edit.kind != ' '; });
     result.differences += static_cast<int>(changes);
     report += number(changes) + " differ\n";
-    std::size_t shown_until = 0;
-    for (std::size_t index = 0; index < edits.size() && shown < limit; ++index) {
-      if (edits[index].kind == ' ') continue;
-      const std::size_t begin = std::max(shown_until, index < 3 ? 0 : index - 3);
-      if (begin > shown_until) report += "    ...\n";
-      for (std::size_t line = begin; line < std::min(edits.size(), index + 3); ++line) {
-        const Edit& edit = edits[line];
-        if (line > index && edit.kind != ' ') break;
-        report += std::string("  ") + edit.kind + " " +
-                  (edit.kind == '-' ? recorded_text(theirs[edit.recorded]) : event_text(ours, mine[edit.ours].event)) +
-                  "\n";
-        shown_until = line + 1;
-      }
-      ++shown;
-    }
+    report += edit_lines(edits, theirs, mine, ours, limit, shown);
   }
   return result;
 }

@@ -17,7 +17,4 @@ struct EventComparison {
 /// Storages smaller than `at_least` are left out.
 EventComparison compare_events(const Recording& recorded, const Recording& ours, int limit, Bytes at_least = 1);
 
-/// "+ 25165824 attention: query 2x1024x768 bf16 (layer 3)": one event of a recording in words.
-std::string event_text(const Recording& recording, std::size_t event);
-
 }  // namespace trainmem

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "engine/accuracy/accuracy.h"
+#include "engine/accuracy/accuracy_text.h"
 #include "engine/accuracy/case_folder.h"
 #include "engine/accuracy/compare_events.h"
 #include "engine/accuracy/event_stream.h"
 #include "engine/accuracy/measured_report.h"
 #include "engine/accuracy/predict.h"
 #include "engine/accuracy/report.h"
+#include "engine/accuracy/rows_report.h"
 #include "engine/accuracy/score.h"
 #include "engine/accuracy/trace_case.h"
 #include "engine/config/text.h"
@@ -37,6 +39,8 @@ constexpr const char* usage =
     "  --limit N           differences that --events prints (default 40)\n"
     "Exit status: 0 all recorded steps within the threshold, 1 some step is beyond, 2 wrong input.\n";
 
+enum class Output { cases, summary, readme, json };
+
 struct Options {
   std::vector<std::string> paths;
   std::vector<std::string> filters;
@@ -45,9 +49,7 @@ struct Options {
   std::string events_case;
   double threshold = 0.005;
   int limit = 40;
-  bool summary_only = false;
-  bool json = false;
-  bool readme = false;
+  Output output = Output::cases;
 };
 
 [[noreturn]] void fail(const std::string& message) {
@@ -69,11 +71,11 @@ Options read_options(int count, char** words) {
       return std::strtod(text.c_str(), nullptr);
     };
     if (word == "--summary") {
-      options.summary_only = true;
+      options.output = Output::summary;
     } else if (word == "--json") {
-      options.json = true;
+      options.output = Output::json;
     } else if (word == "--readme") {
-      options.readme = true;
+      options.output = Output::readme;
     } else if (word == "--filter") {
       options.filters.push_back(next());
     } else if (word == "--threshold") {
@@ -145,6 +147,15 @@ Prediction predict_or_fail(const TraceCase& trace) {
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+void print_accuracy(const Accuracy& accuracy, const Options& options) {
+  if (options.output == Output::json) return print(accuracy_json(accuracy));
+  if (options.output == Output::readme) return print(readme_tables(accuracy));
+  if (options.output == Output::cases)
+    print(case_table(accuracy.traces, options.threshold) + "\n" + measured_table(accuracy));
+  if (!accuracy.traces.empty()) print(summary_table(accuracy.traces, options.threshold));
+  print(measured_summary(accuracy));
+}
+
 int run(const Options& options) {
   const CaseFolder read = read_all(options);
   for (const std::string& problem : read.problems) std::fprintf(stderr, "not read: %s\n", problem.c_str());
@@ -161,15 +172,7 @@ int run(const Options& options) {
     return 0;
   }
   const Accuracy accuracy = measure(read);
-  if (options.json) {
-    print(accuracy_json(accuracy));
-  } else if (options.readme) {
-    print(readme_tables(accuracy));
-  } else {
-    if (!options.summary_only) print(case_table(accuracy.traces, options.threshold) + "\n" + measured_table(accuracy));
-    if (!accuracy.traces.empty()) print(summary_table(accuracy.traces, options.threshold));
-    print(measured_summary(accuracy));
-  }
+  print_accuracy(accuracy, options);
   if (read.traces.empty() && read.measured.empty()) return 2;
   return std::any_of(accuracy.traces.begin(), accuracy.traces.end(),
                      [&](const CaseScore& one) { return std::abs(one.worst_phase()) > options.threshold; })

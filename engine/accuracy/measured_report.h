@@ -1,4 +1,4 @@
-// What trainmem-accuracy prints of published runs, and of everything together.
+// What trainmem-accuracy prints of published runs.
 #pragma once
 
 #include <string>
@@ -12,11 +12,5 @@ std::string measured_table(const Accuracy& accuracy);
 
 /// By source, framework and counter: cases, median, 90th percentile, worst over and under; verdicts against outcomes.
 std::string measured_summary(const Accuracy& accuracy);
-
-/// The tables of README.md.
-std::string readme_tables(const Accuracy& accuracy);
-
-/// All cases and all groups as JSON: what the accuracy page is made from.
-std::string accuracy_json(const Accuracy& accuracy);
 
 }  // namespace trainmem

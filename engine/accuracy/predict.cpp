@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "engine/accuracy/storage_text.h"
 #include "engine/blocks/architecture.h"
 #include "engine/step.h"
 #include "engine/tensor/dispatch_mode.h"
@@ -25,8 +26,7 @@ Recording as_recorded(Recording recording) {
   return recording;
 }
 
-}  // namespace
-
+/// Peak and end of every phase of a recording.
 std::vector<PredictedPhase> phases_of(const Recording& recording) {
   std::vector<PredictedPhase> phases;
   Bytes allocated = 0;
@@ -42,7 +42,7 @@ std::vector<PredictedPhase> phases_of(const Recording& recording) {
     PredictedPhase& phase = phases.back();
     for (; event < end; ++event) {
       const std::int32_t what = recording.events[event];
-      const StorageRecord& storage = recording.storages[static_cast<std::size_t>((what > 0 ? what : -what) - 1)];
+      const StorageRecord& storage = recording.storages[storage_index(what)];
       const Bytes change = what > 0 ? storage.bytes : -storage.bytes;
       allocated += change;
       if (storage.in_kernel) scratch += change;
@@ -56,6 +56,8 @@ std::vector<PredictedPhase> phases_of(const Recording& recording) {
   }
   return phases;
 }
+
+}  // namespace
 
 Prediction predict(const Config& config, int steps) {
   Prediction prediction;

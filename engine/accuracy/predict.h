@@ -29,7 +29,4 @@ struct Prediction {
 /// Runs `steps` steps of the configuration.
 Prediction predict(const Config& config, int steps);
 
-/// Peak and end of every phase of a recording.
-std::vector<PredictedPhase> phases_of(const Recording& recording);
-
 }  // namespace trainmem

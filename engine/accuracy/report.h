@@ -1,10 +1,9 @@
-// What trainmem-accuracy prints.
+// What trainmem-accuracy prints of recorded steps.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "engine/accuracy/predict.h"
 #include "engine/accuracy/score.h"
 
 namespace trainmem {
@@ -17,8 +16,5 @@ std::string summary_table(const std::vector<CaseScore>& scores, double threshold
 
 /// Every case with recorded and predicted bytes, as JSON.
 std::string scores_json(const std::vector<CaseScore>& scores);
-
-/// Who is alive at each phase's peak of the last step: recorded rows beside ours, by size.
-std::string rows_report(const TraceCase& trace, const Prediction& prediction);
 
 }  // namespace trainmem

@@ -1,11 +1,10 @@
-// Recorded rows beside ours at a phase's peak. Rows meet by the size and format of one tensor: names differ
-// between a recording and the engine, sizes do not.
+#include "engine/accuracy/rows_report.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
 
-#include "engine/accuracy/report.h"
-#include "engine/tensor/tensor.h"
+#include "engine/accuracy/storage_text.h"
 
 namespace trainmem {
 namespace {
@@ -36,22 +35,11 @@ std::string format_name(DType dtype) {
   }
 }
 
-std::string our_name(const Recording& recording, const StorageRecord& storage) {
-  std::string text = storage.place < recording.places.size() ? recording.places[storage.place] : std::string();
-  if (storage.made_by != nullptr) text += std::string(": ") + storage.made_by->name;
-  if (storage.role != nullptr) text += std::string(" '") + storage.role + "'";
-  text += " ";
-  for (int i = 0; i < storage.rank; ++i) {
-    text += (i == 0 ? "" : "x") + std::to_string(storage.shape[static_cast<std::size_t>(i)]);
-  }
-  return text + (storage.kept_by != nullptr ? " kept" : "");
-}
-
 std::vector<bool> alive_at(const Recording& recording, std::size_t event) {
   std::vector<bool> alive(recording.storages.size(), false);
   for (std::size_t index = 0; index <= event && index < recording.events.size(); ++index) {
     const std::int32_t what = recording.events[index];
-    alive[static_cast<std::size_t>((what > 0 ? what : -what) - 1)] = what > 0;
+    alive[storage_index(what)] = what > 0;
   }
   return alive;
 }
@@ -108,7 +96,7 @@ std::string rows_report(const TraceCase& trace, const Prediction& prediction) {
       Side& side = matches[{storage.bytes, format_name(storage.dtype)}].ours;
       ++side.count;
       side.bytes += storage.bytes;
-      ++side.names[our_name(recording, storage)];
+      ++side.names[storage_text(recording, storage) + (storage.kept_by != nullptr ? " kept" : "")];
     }
     text += "\n" + phase.name + ": peak recorded " + std::to_string(total == trace.phases.end() ? 0 : total->peak) +
             ", ours " + std::to_string(phase.peak_without_scratch) + "\n" + kinds_text(recorded->second, kinds);

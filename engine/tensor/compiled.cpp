@@ -4,7 +4,7 @@
 // A Llama block compiled so keeps its input and the residual stream after attention, both norms' results and 1/rms,
 // turned query and key, value, attention's output and log-sum-exp, gate, up and their product. Under autocast it keeps
 // the 16-bit copies of its weights, too, and of the fp32 stream after attention the 16-bit summand: held against
-// recorded partitions in tests/traces/compiled_blocks.json and partitions/.
+// recorded partitions in tests/traces/partitions/.
 // Sources: pytorch torch/_functorch/partitioners.py (min_cut_rematerialization_partition), torch/_inductor/scheduler.py
 // (a kernel writes over an input that is used for the last time).
 #include "engine/tensor/ops.h"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/accuracy/accuracy.h"
+#include "engine/accuracy/accuracy_text.h"
 #include "engine/accuracy/measured_report.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"

@@ -1,4 +1,4 @@
-// What a compiled block keeps, held against recorded partitions: tests/traces/compiled_blocks.json.
+// What a compiled block keeps, held against recorded partitions: tests/traces/partitions/compiled_blocks.json.
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -49,7 +49,7 @@ Config compiled(Framework framework) {
 }  // namespace
 
 TEST_CASE("compiled blocks: Llama, Qwen 2 and 3, Gemma and torchtitan's Llama keep what was recorded, to the byte") {
-  std::ifstream file(source_folder() + "/tests/traces/compiled_blocks.json");
+  std::ifstream file(source_folder() + "/tests/traces/partitions/compiled_blocks.json");
   const auto recorded = nlohmann::json::parse(file);
   const auto& dims = recorded["dims"];
   int checked = 0;

@@ -10,6 +10,7 @@
 #include "engine/accuracy/event_stream.h"
 #include "engine/accuracy/predict.h"
 #include "engine/accuracy/report.h"
+#include "engine/accuracy/rows_report.h"
 #include "engine/accuracy/score.h"
 #include "engine/accuracy/trace_case.h"
 #include "engine/parameters/parameters.h"
@@ -181,11 +182,13 @@ TEST_CASE("recorded steps: under FSDP our event stream is the recorded one in ev
   CHECK(comparison.differences == 0);
 }
 
-TEST_CASE("recorded steps: files of another form are named and the rest is read") {
+TEST_CASE("recorded steps: every file of the folder is read, and files of another form are named") {
   const CaseFolder read = read_cases(folder);
   CHECK(read.traces.size() > 500);
-  REQUIRE(read.problems.size() == 1);
-  CHECK(read.problems[0].find("compiled_blocks.json: is not a list of cases") != std::string::npos);
+  CHECK(read.problems.empty());
+  const CaseFolder other = read_cases(folder + "partitions/compiled_blocks.json");
+  REQUIRE(other.problems.size() == 1);
+  CHECK(other.problems[0].find("compiled_blocks.json: is not a list of cases") != std::string::npos);
   CHECK(read_cases(folder + "no-such-file.json").problems.size() == 1);
 }
 
