@@ -28,6 +28,8 @@ constexpr Rule unreduced_rule{
 constexpr Rule hooked_rule{
     "hooked input", "input of a frozen group, or its gradient: the hook that frees the group holds them", runtime};
 constexpr Rule hook_rule{"post-backward hook", "", runtime};
+constexpr Rule attribute_rule{"empty flat parameter", "",
+                              "pytorch torch/distributed/fsdp/_flat_param.py: init_flat_param_attributes"};
 
 /// Where a weight may begin: addresses of the gathered weights are multiples of 16 bytes. _flat_param.py,
 /// _get_aligned_numel.
@@ -86,21 +88,44 @@ void Fsdp1::close_groups() {
   Run& run = active_run();
   const Set<Component> component(run.component, Component::weights);
   LayerStretches stretches;
+  for (Group& group : groups_)
+    if (!group.root) divide(group, stretches);
+  for (Group& group : groups_)
+    if (group.root) divide(group, stretches);
   for (Group& group : groups_) {
     const Layer layer(group.layer);
     stretches.enter(group.layer);
-    group.padded = round_up(group.padded, shards_);
-    const Shape shard{group.padded / shards_};
-    group.shard = formats_.offloaded ? allocate_nothing(shard, group.stored)
-                                     : allocate(shard, group.stored, {&shard_rule, "flat parameter shard"});
-    note_kept(group.shard, shard_rule);
     register_parts(group);
+  }
+}
+
+void Fsdp1::divide(Group& group, LayerStretches& stretches) const {
+  const Layer layer(group.layer);
+  stretches.enter(group.layer);
+  group.padded = round_up(group.padded, shards_);
+  const Shape shard{group.padded / shards_};
+  group.shard = formats_.offloaded ? allocate_nothing(shard, group.stored)
+                                   : allocate(shard, group.stored, {&shard_rule, "flat parameter shard"});
+  note_kept(group.shard, shard_rule);
+}
+
+void Fsdp1::initialise_lazily() {
+  initialised_ = true;
+  Run& run = active_run();
+  const Set<Component> component(run.component, Component::gathered_parameters);
+  LayerStretches stretches;
+  for (const Group& group : groups_) {
+    stretches.enter(group.layer);
+    const DType computed = group.weights[0].dtype();
+    if (computed != group.stored) allocate({group.padded / shards_}, computed, {&attribute_rule});
+    allocate({group.padded}, computed, {&attribute_rule});
+    if (computed != group.stored) allocate({group.padded}, group.stored, {&attribute_rule});
   }
 }
 
 // The optimizer sees the parameters as they were, each the stretch of it that lies in this GPU's shard (the first one's
 // here): _flat_param.py, _use_sharded_views.
-void Fsdp1::register_parts(Group& group) {
+void Fsdp1::register_parts(Group& group) const {
   const Size shard = group.padded / shards_;
   Size begin = 0;
   for (const Tensor& weight : group.weights) {
@@ -140,6 +165,7 @@ void Fsdp1::gather_all(std::size_t index) {
 Tensor Fsdp1::before_forward(int index, Tensor input) {
   const bool again = active_run().recomputing;
   if (again && !inside_recomputation_) return input;
+  if (!initialised_) initialise_lazily();
   if (index == 0 && !again) {  // a new forward: the gradients of the last step go
     LayerStretches stretches;
     for (Group& each : groups_) {

@@ -19,6 +19,8 @@
 
 namespace trainmem {
 
+class LayerStretches;
+
 /// Re-entrant recomputation inside a wrapped module leaves gathers as they are; the group is reduced and freed in the
 /// inner backward, where its last gradient arrives. Around a wrapped module it runs the group's forward without
 /// autograd first: it is gathered, freed, gathered again for the second forward and once more for backward, and nothing
@@ -65,7 +67,11 @@ class Fsdp1 : public ModuleWrapper {
 
   Tensor make(const Shape& shape, DType dtype, const char* name);
   std::size_t adapters_beside(std::size_t group);
-  void register_parts(Group& group);
+  void divide(Group& group, LayerStretches& stretches) const;
+  /// At the first forward every group's tensors are allocated whole, on the compute stream, and freed at once: what is
+  /// reserved for them stays. _flat_param.py, init_flat_param_attributes.
+  void initialise_lazily();
+  void register_parts(Group& group) const;
   void gather(Group& group);
   void gather_all(std::size_t group);
   void reduce(Group& group);
@@ -81,6 +87,7 @@ class Fsdp1 : public ModuleWrapper {
   bool inside_recomputation_;
   bool stays_gathered_;
   std::size_t open_ = 0;
+  bool initialised_ = false;  ///< lazily, by the first forward
   bool reduces_ = true;
   std::vector<Group> groups_;
   std::vector<std::size_t> forward_order_;
