@@ -87,10 +87,12 @@ void read_precision(Settings& settings, Recipe& recipe) {
   if (autocast != DType::automatic) {
     recipe.precision = autocast == DType::float16 ? Precision::fp16_autocast : Precision::bf16_autocast;
     if (weights != DType::float32) recipe.weights_dtype = weights;
+  } else if (gathered != DType::automatic && (gathered != DType::float32 || weights != DType::float32)) {
+    recipe.precision = Precision::fsdp_bf16;
+    recipe.weights_dtype = weights;
+    if (gathered != DType::bfloat16) recipe.activations_dtype = gathered;
   } else if (weights == DType::float32) {
-    recipe.precision =
-        gathered == DType::automatic || gathered == DType::float32 ? Precision::fp32 : Precision::fsdp_bf16;
-    if (gathered == DType::float16) recipe.activations_dtype = gathered;
+    recipe.precision = Precision::fp32;
   } else {
     recipe.precision = weights == DType::float16 ? Precision::fp16 : Precision::bf16;
   }
