@@ -14,6 +14,8 @@ export interface Issue {
   path: string;
   message: string;
   hint: string;
+  /** What the hint begins with, where that is one value of one field. */
+  fix?: { path: string; value: Scalar };
 }
 
 export interface Range {
@@ -212,7 +214,9 @@ export interface Field {
   /** JSON pointer: /recipe/tensor_parallel */
   path: string;
   name: string;
-  type: 'integer' | 'number' | 'boolean' | 'enum' | 'string';
+  /** Of links: tp */
+  key: string;
+  type: 'integer' | 'number' | 'boolean' | 'enumeration' | 'text';
   options?: string[];
   minimum?: number;
   maximum?: number;

@@ -81,7 +81,9 @@ test('the GPU with the least to spare that still fits stands first', () => {
 });
 
 test('what a change sets is said in the words of the fields', () => {
-  const fields = [{ path: '/recipe/attention', name: 'attention', type: 'enum' as const, options: ['eager', 'sdpa'] }];
+  const fields = [
+    { path: '/recipe/attention', name: 'attention', type: 'enumeration' as const, options: ['eager', 'sdpa'] },
+  ];
   const set = { path: '/recipe/attention', from: 'eager', to: 'sdpa' };
   expect(settingWords(fields, set)).toBe('Attention kernel eager → SDPA');
   expect(settingWords([], { path: '/recipe/lora/rank', from: 0, to: 16 })).toBe('rank 0 → 16');
