@@ -142,6 +142,20 @@ enum class Optimizer {
   muon,
   muon_adamw,
   galore,
+  apollo,
+  adamw_torchao_8bit,
+  adamw_torchao_4bit,
+  adamw_torchao_fp8,
+  adamw_schedule_free,
+  sgd_schedule_free,
+  ademamix,
+  ademamix_8bit,
+  came,
+  lamb,
+  sophia,
+  radam,
+  adamax,
+  adadelta,
   none
 };
 enum class OptimizerImplementation { for_loop, foreach, fused, in_backward };
@@ -182,6 +196,7 @@ struct Recipe {
 
   Optimizer optimizer = Optimizer::adamw;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::foreach;
+  Size optimizer_rank = 128;  ///< GaLore, APOLLO
   bool gradient_clipping = true;
 
   DataParallel data_parallel = DataParallel::ddp;

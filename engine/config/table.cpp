@@ -200,6 +200,8 @@ constexpr Field fields[] = {
     {"/recipe/optimizer_implementation", "opt_impl",
      [](Config& c) -> Member { return c.recipe.optimizer_implementation; }, 0, 0, "", "Optimizer",
      "How its step runs: tensor by tensor, foreach over lists, one fused kernel, or inside backward."},
+    {"/recipe/optimizer_rank", "opt_rank", [](Config& c) -> Member { return c.recipe.optimizer_rank; }, 1, 65536, "",
+     "Optimizer", "GaLore and APOLLO: rank of the subspace that holds the moments of a block's matrices."},
     {"/recipe/gradient_clipping", "clip", [](Config& c) -> Member { return c.recipe.gradient_clipping; }, 0, 1, "",
      "Optimizer", "Gradients are clipped by their total norm before the step."},
 

@@ -237,8 +237,6 @@ constexpr Missing<Config> all_missing[] = {
               c.recipe.framework == Framework::megatron;
      },
      "selective_attention"},
-    {"/recipe/optimizer", "This optimizer is", "Choose another one.",
-     [](const Config& c) { return !has_facts(c.recipe.optimizer); }, "adamw"},
 };
 
 /// Number formats of training tensors are 16 or 32 bits wide.

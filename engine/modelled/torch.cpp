@@ -1,6 +1,7 @@
 // What the PyTorch step (blocks/transformers, blocks/torchtitan) does not do yet.
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
+#include "engine/optimizer/facts.h"
 #include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/zero.h"
 
@@ -9,19 +10,17 @@ namespace {
 
 bool is_mixed(const Recipe& r) { return r.precision == Precision::bf16_mixed || r.precision == Precision::fp16_mixed; }
 
-bool is_muon(const Recipe& r) { return r.optimizer == Optimizer::muon || r.optimizer == Optimizer::muon_adamw; }
-
 bool of_dtensors(const Recipe& r) { return r.tensor_parallel > 1 && !uses_megatron_deepspeed(r); }
 
 constexpr Missing<Recipe> all_missing[] = {
     {"/recipe/precision", "ZeRO in another precision than DeepSpeed's own is", "Choose bf16_mixed, fp16_mixed or fp32.",
      [](const Recipe& r) { return uses_zero(r) && r.precision != Precision::fp32 && !is_mixed(r); }, "bf16_mixed"},
     {"/recipe/optimizer", "This optimizer under ZeRO is", "Choose adamw.",
-     [](const Recipe& r) { return uses_zero(r) && (is_muon(r) || r.optimizer == Optimizer::galore); }, "adamw"},
-    {"/recipe/optimizer", "Muon of sharded matrices, which it gathers, is", "Choose adamw, or ddp.",
+     [](const Recipe& r) { return uses_zero(r) && needs_whole_matrices(r.optimizer); }, "adamw"},
+    {"/recipe/optimizer", "An optimizer that steps whole matrices, on shards of them, is", "Choose adamw, or ddp.",
      [](const Recipe& r) {
        const bool sharded = r.data_parallel == DataParallel::fsdp && r.data_parallel_size * r.context_parallel > 1;
-       return is_muon(r) && (sharded || r.tensor_parallel > 1);
+       return needs_whole_matrices(r.optimizer) && (sharded || r.tensor_parallel > 1);
      },
      "adamw"},
     {"/recipe/optimizer_implementation", "A step inside backward under ZeRO is", "Choose fused or foreach.",

@@ -17,15 +17,25 @@ namespace trainmem {
 
 /// Size of a state or temporary, given its parameter's shape.
 enum class Extent : std::uint8_t {
-  full,     ///< the parameter's shape
-  rows,     ///< without the last dimension: row factor of Adafactor
-  columns,  ///< without the last dimension but one: column factor
-  gram,     ///< min(m, n) squared: Muon
-  blocks,   ///< one for state_block elements: scales of 8-bit states
-  scalar,   ///< one element
+  full,             ///< the parameter's shape
+  twice,            ///< the parameter's shape two times, in one tensor
+  packed,           ///< two elements in one
+  rows,             ///< without the last dimension: row factor of Adafactor
+  columns,          ///< without the last dimension but one: column factor
+  gram,             ///< min(m, n) squared: Muon
+  longer,           ///< max(m, n)
+  shorter,          ///< min(m, n)
+  projector,        ///< rank x min(m, n): GaLore, APOLLO
+  projected,        ///< rank x max(m, n)
+  blocks,           ///< one for state_block elements: scales of 8-bit states
+  twice_blocks,     ///< two for state_block elements
+  small_blocks,     ///< one for small_state_block elements: scales of torchao's 4-bit states
+  code_book,        ///< 256 values that 8-bit codes stand for
+  small_code_book,  ///< 16 values that 4-bit codes stand for
+  scalar,           ///< one element
 };
 
-enum class Format : std::uint8_t { state, parameter, gradient, float32, bfloat16, uint8 };
+enum class Format : std::uint8_t { state, parameter, gradient, float32, bfloat16, float8, uint8 };
 
 /// Which tensors a line applies to.
 enum class Only : std::uint8_t {
@@ -33,10 +43,15 @@ enum class Only : std::uint8_t {
   matrices,           ///< two or more dimensions
   vectors,            ///< fewer
   half_gradients,     ///< 16-bit gradients
+  single_gradients,   ///< 32-bit gradients
   half_parameters,    ///< 16-bit parameters
   not_bf16_matrices,  ///< matrices whose gradient is not bf16
   large,              ///< 4,096 elements or more
   small,
+  blocks,  ///< large, and whole blocks of state_block elements
+  no_blocks,
+  small_blocks,  ///< large, and whole blocks of small_state_block elements
+  no_small_blocks,
 };
 
 struct StateLine {
@@ -47,7 +62,7 @@ struct StateLine {
   Rule rule;
 };
 
-inline constexpr int optimizer_slots = 8;
+inline constexpr int optimizer_slots = 9;
 
 enum class StepAction : std::uint8_t { make, drop, move };
 
@@ -92,17 +107,18 @@ struct OptimizerPart {
 };
 
 /// muon_adamw: Muon for the matrices of blocks and AdamW for all else, as Muon's authors use it (KellerJordan/Muon
-/// README; pytorch torch/optim/_muon.py: Muon). Every other optimizer is one.
+/// README; pytorch torch/optim/_muon.py: Muon). GaLore and APOLLO step the matrices of blocks last, in their group of
+/// parameters (transformers src/transformers/trainer_optimizer.py). Every other optimizer is one.
 std::span<const OptimizerPart> optimizer_parts(Optimizer optimizer);
-
-/// False for optimizers whose step is not known here (GaLore).
-bool has_facts(Optimizer optimizer);
 
 /// The implementation that runs when `asked` is asked for: not every optimizer has every one.
 OptimizerImplementation implementation_of(Optimizer optimizer, OptimizerImplementation asked);
 
 /// Of one part: muon_adamw has none of its own.
-OptimizerFacts optimizer_facts(Optimizer optimizer, OptimizerImplementation implementation);
+OptimizerFacts optimizer_facts(OptimizerPart part, OptimizerImplementation implementation);
+
+/// Its step works on whole matrices (singular values, means of rows, products): a shard or a flat vector is none.
+bool needs_whole_matrices(Optimizer optimizer);
 
 /// One parameter as its optimizer sees it: under sharding, the local shard.
 struct SteppedTensor {
@@ -115,7 +131,9 @@ struct SteppedTensor {
   Size elements() const;
 };
 
-inline constexpr std::int64_t state_block = 256;        ///< elements of an 8-bit state that share a scale: bitsandbytes
+inline constexpr std::int64_t state_block =
+    256;  ///< elements of an 8-bit state that share a scale: bitsandbytes, torchao
+inline constexpr std::int64_t small_state_block = 128;  ///< elements of a 4-bit state that share a scale: torchao
 inline constexpr std::int64_t smallest_paged = 100000;  ///< elements; bitsandbytes get_state_buffer: 1e5
 
 bool applies(Only only, const SteppedTensor& tensor);

@@ -53,6 +53,30 @@ constexpr StateLine rmsprop_states[] = {
      Only::all,
      {"square_avg", "running mean of squared gradients", "pytorch torch/optim/rmsprop.py: zeros_like(p)"}},
 };
+constexpr StateLine adamax_states[] = {
+    {"first moment",
+     Extent::full,
+     Format::state,
+     Only::all,
+     {"exp_avg", "running mean of the gradient", "pytorch torch/optim/adamax.py: zeros_like(p)"}},
+    {"infinity norm",
+     Extent::full,
+     Format::state,
+     Only::all,
+     {"exp_inf", "decayed largest absolute gradient", "pytorch torch/optim/adamax.py: zeros_like(p)"}},
+};
+constexpr StateLine adadelta_states[] = {
+    {"mean of squares",
+     Extent::full,
+     Format::state,
+     Only::all,
+     {"square_avg", "running mean of squared gradients", "pytorch torch/optim/adadelta.py: zeros_like(p)"}},
+    {"mean of squared updates",
+     Extent::full,
+     Format::state,
+     Only::all,
+     {"acc_delta", "running mean of squared updates", "pytorch torch/optim/adadelta.py: zeros_like(p)"}},
+};
 constexpr const char* adafactor_source = "pytorch torch/optim/_adafactor.py: _init_group, p.grad.new_zeros";
 constexpr StateLine adafactor_states[] = {
     {"row factor",
@@ -110,58 +134,6 @@ constexpr StateLine muon_states[] = {
      {"momentum_buffer", "running mean of the gradient of a matrix",
       "pytorch torch/optim/_muon.py: zeros_like(p.grad); two-dimensional parameters only"}},
 };
-constexpr const char* bitsandbytes_source =
-    "bitsandbytes optim/optimizer.py: Optimizer2State.init_state, min_8bit_size 4096, block size 256";
-constexpr StateLine adam_8bit_states[] = {
-    {"first moment", Extent::full, Format::uint8, Only::large, {"state1", "8-bit codes", bitsandbytes_source}},
-    {"scales of the first moment",
-     Extent::blocks,
-     Format::float32,
-     Only::large,
-     {"absmax1", "one scale for 256 codes", bitsandbytes_source}},
-    {"second moment", Extent::full, Format::uint8, Only::large, {"state2", "8-bit codes", bitsandbytes_source}},
-    {"scales of the second moment",
-     Extent::blocks,
-     Format::float32,
-     Only::large,
-     {"absmax2", "one scale for 256 codes", bitsandbytes_source}},
-    {"first moment",
-     Extent::full,
-     Format::float32,
-     Only::small,
-     {"state1", "tensors of fewer than 4,096 elements stay in fp32", bitsandbytes_source}},
-    {"second moment",
-     Extent::full,
-     Format::float32,
-     Only::small,
-     {"state2", "tensors of fewer than 4,096 elements stay in fp32", bitsandbytes_source}},
-};
-constexpr StateLine lion_8bit_states[] = {
-    {"first moment", Extent::full, Format::uint8, Only::large, {"state1", "8-bit codes", bitsandbytes_source}},
-    {"scales of the first moment",
-     Extent::blocks,
-     Format::float32,
-     Only::large,
-     {"absmax1", "one scale for 256 codes", bitsandbytes_source}},
-    {"first moment",
-     Extent::full,
-     Format::float32,
-     Only::small,
-     {"state1", "tensors of fewer than 4,096 elements stay in fp32", bitsandbytes_source}},
-};
-constexpr StateLine adam_32bit_states[] = {
-    {"first moment",
-     Extent::full,
-     Format::float32,
-     Only::all,
-     {"state1", "fp32 whatever the parameter's format", "bitsandbytes optim/optimizer.py: init_state, optim_bits 32"}},
-    {"second moment",
-     Extent::full,
-     Format::float32,
-     Only::all,
-     {"state2", "fp32 whatever the parameter's format", "bitsandbytes optim/optimizer.py: init_state, optim_bits 32"}},
-};
-
 }  // namespace
 
 std::span<const StateLine> state_table(Optimizer optimizer, OptimizerImplementation how) {
@@ -169,24 +141,19 @@ std::span<const StateLine> state_table(Optimizer optimizer, OptimizerImplementat
   switch (optimizer) {
     case Optimizer::adamw: return fused ? std::span<const StateLine>(fused_adam_states) : adam_states;
     case Optimizer::adamw_amsgrad: return fused ? std::span<const StateLine>(fused_amsgrad_states) : amsgrad_states;
-    case Optimizer::nadam: return adam_states;
-    case Optimizer::adamw_8bit:
-    case Optimizer::adamw_paged_8bit: return adam_8bit_states;
-    case Optimizer::adamw_paged: return adam_32bit_states;
+    case Optimizer::nadam:
+    case Optimizer::radam: return adam_states;
+    case Optimizer::adamax: return adamax_states;
+    case Optimizer::adadelta: return adadelta_states;
     case Optimizer::sgd_momentum: return momentum_states;
     case Optimizer::adafactor: return adafactor_states;
     case Optimizer::adafactor_hf: return adafactor_hf_states;
     case Optimizer::adagrad: return adagrad_states;
     case Optimizer::rmsprop: return rmsprop_states;
     case Optimizer::lion: return lion_states;
-    case Optimizer::lion_8bit: return lion_8bit_states;
     case Optimizer::muon: return muon_states;
-    case Optimizer::sgd:
-    case Optimizer::muon_adamw:
-    case Optimizer::galore:
-    case Optimizer::none: return {};
+    default: return {};
   }
-  return {};
 }
 
 }  // namespace trainmem

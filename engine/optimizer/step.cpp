@@ -21,8 +21,9 @@ OptimizerStep::OptimizerStep(const Recipe& recipe, const Formats& formats)
       meshes_(dtensor_meshes(recipe)) {
   const Place place(place_name, Component::optimizer_temporaries);
   for (const OptimizerPart& part : optimizer_parts(recipe.optimizer)) {
-    OptimizerWalk& walk = walks_.emplace_back(part, recipe.optimizer_implementation, formats.optimizer_states);
-    if (optimizer_facts(part.optimizer, recipe.optimizer_implementation).states_at_construction) walk.make_states();
+    OptimizerWalk& walk =
+        walks_.emplace_back(part, recipe.optimizer_implementation, formats.optimizer_states, recipe.optimizer_rank);
+    if (optimizer_facts(part, recipe.optimizer_implementation).states_at_construction) walk.make_states();
   }
   if (!in_backward_) return;
   for (const RegisteredParameter& parameter : active_run().parameters)
@@ -43,7 +44,7 @@ void OptimizerStep::step() {
   if (in_backward_) return;
   const Place place(place_name, Component::optimizer_temporaries);
   if (clipping_) clip_gradient_norm(meshes_);
-  for (OptimizerWalk& walk : walks_) walk.step();
+  step_parts(walks_);
 }
 
 void OptimizerStep::zero_grad() {

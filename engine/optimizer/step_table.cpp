@@ -4,22 +4,6 @@
 namespace trainmem {
 namespace {
 
-constexpr StepLine make(int slot, Extent extent, Format format, Only only, Rule rule) {
-  return {StepAction::make, static_cast<std::int8_t>(slot), -1, extent, format, only, rule};
-}
-constexpr StepLine drop(int slot, Only only = Only::all) {
-  return {StepAction::drop, static_cast<std::int8_t>(slot), -1, Extent::full, Format::state, only, {}};
-}
-constexpr StepLine move(int slot, int from, Only only = Only::all) {
-  return {StepAction::move,
-          static_cast<std::int8_t>(slot),
-          static_cast<std::int8_t>(from),
-          Extent::full,
-          Format::state,
-          only,
-          {}};
-}
-
 constexpr const char* adafactor_hf_source = "transformers src/transformers/optimization.py: Adafactor.step";
 
 constexpr const char* roots = "square roots of the second moments";
@@ -45,6 +29,46 @@ constexpr StepLine nadam_loop[] = {
     make(0, Extent::full, Format::state, Only::all,
          {"sqrt", roots, "pytorch torch/optim/nadam.py: _single_tensor_nadam, denom"}),
     drop(1),
+};
+constexpr const char* radam_source = "pytorch torch/optim/radam.py: _single_tensor_radam";
+constexpr StepLine radam_foreach[] = {
+    make(0, Extent::full, Format::state, Only::all,
+         {"_foreach_sqrt", roots, "pytorch torch/optim/radam.py: _multi_tensor_radam, buffer"}),
+};
+constexpr StepLine radam_loop[] = {
+    make(0, Extent::full, Format::state, Only::all, {"div", "first moment without its bias", radam_source}),
+    make(3, Extent::full, Format::state, Only::all, {"mul", "times the learning rate", radam_source}),
+    make(1, Extent::full, Format::state, Only::all, {"sqrt", roots, radam_source}),
+    make(5, Extent::full, Format::state, Only::all, {"reciprocal", "inverse square root", radam_source}),
+    make(2, Extent::full, Format::state, Only::all, {"mul", "adaptive learning rate", radam_source}),
+    drop(5),
+    drop(1),
+    make(4, Extent::full, Format::state, Only::all, {"mul", "times the adaptive learning rate", radam_source}),
+    drop(3),
+    drop(2),
+    make(5, Extent::full, Format::state, Only::all, {"mul", "times the rectification", radam_source}),
+    drop(4),
+    drop(5),
+};
+constexpr StepLine adamax_foreach[] = {
+    make(0, Extent::full, Format::gradient, Only::all,
+         {"_foreach_abs", "absolute gradients", "pytorch torch/optim/adamax.py: _multi_tensor_adamax"}),
+};
+constexpr StepLine adamax_loop[] = {
+    make(0, Extent::full, Format::gradient, Only::all,
+         {"abs", "absolute gradient", "pytorch torch/optim/adamax.py: _single_tensor_adamax"}),
+    drop(0),
+};
+constexpr const char* adadelta_foreach_source = "pytorch torch/optim/adadelta.py: _multi_tensor_adadelta";
+constexpr const char* adadelta_source = "pytorch torch/optim/adadelta.py: _single_tensor_adadelta";
+constexpr StepLine adadelta_foreach[] = {
+    make(0, Extent::full, Format::state, Only::all,
+         {"_foreach_add", "root mean squares of the gradients, std", adadelta_foreach_source}),
+    make(1, Extent::full, Format::state, Only::all, {"_foreach_add", "the updates, deltas", adadelta_foreach_source}),
+};
+constexpr StepLine adadelta_loop[] = {
+    make(0, Extent::full, Format::state, Only::all, {"add", "root mean square of the gradient, std", adadelta_source}),
+    make(1, Extent::full, Format::state, Only::all, {"add", "the update, delta", adadelta_source}),
 };
 constexpr StepLine adagrad_foreach[] = {
     make(0, Extent::full, Format::state, Only::all,
@@ -172,6 +196,9 @@ std::span<const StepLine> step_table(Optimizer optimizer, OptimizerImplementatio
     case Optimizer::adamw:
     case Optimizer::adamw_amsgrad:
       return how == OptimizerImplementation::fused ? Lines() : loop ? Lines(adam_loop) : adam_foreach;
+    case Optimizer::radam: return loop ? Lines(radam_loop) : radam_foreach;
+    case Optimizer::adamax: return loop ? Lines(adamax_loop) : adamax_foreach;
+    case Optimizer::adadelta: return loop ? Lines(adadelta_loop) : adadelta_foreach;
     case Optimizer::nadam: return loop ? Lines(nadam_loop) : nadam_foreach;
     case Optimizer::adagrad: return loop ? Lines(adagrad_loop) : adagrad_foreach;
     case Optimizer::rmsprop: return loop ? Lines(rmsprop_loop) : rmsprop_foreach;
@@ -179,17 +206,8 @@ std::span<const StepLine> step_table(Optimizer optimizer, OptimizerImplementatio
     case Optimizer::adafactor_hf: return adafactor_hf_loop;
     case Optimizer::lion: return lion_loop;
     case Optimizer::muon: return muon_loop;
-    case Optimizer::sgd:           // in place, without weight decay
-    case Optimizer::sgd_momentum:  // in place
-    case Optimizer::adamw_8bit:    // bitsandbytes dequantises in registers
-    case Optimizer::adamw_paged:
-    case Optimizer::adamw_paged_8bit:
-    case Optimizer::lion_8bit:
-    case Optimizer::muon_adamw:
-    case Optimizer::galore:
-    case Optimizer::none: return {};
+    default: return {};  // sgd without weight decay, and with momentum: in place
   }
-  return {};
 }
 
 }  // namespace trainmem

@@ -33,21 +33,8 @@ OptimizerPasses optimizer_passes(Optimizer optimizer, OptimizerImplementation as
     case Optimizer::sgd: return sgd_statements;
     case Optimizer::sgd_momentum: return fused ? OptimizerPasses{2, 1, 2, 1, 0, one_pass} : momentum_statements;
     case Optimizer::none: return {0, 0, 0, 0, 0, ""};
-    case Optimizer::adamw_8bit:
-    case Optimizer::adamw_paged:
-    case Optimizer::adamw_paged_8bit:
-    case Optimizer::adafactor:
-    case Optimizer::adafactor_hf:
-    case Optimizer::adagrad:
-    case Optimizer::rmsprop:
-    case Optimizer::nadam:
-    case Optimizer::lion:
-    case Optimizer::lion_8bit:
-    case Optimizer::muon:
-    case Optimizer::muon_adamw:
-    case Optimizer::galore: return {2, 1, 2, 1, 0, one_pass};
+    default: return {2, 1, 2, 1, 0, one_pass};
   }
-  return {2, 1, 2, 1, 0, one_pass};
 }
 
 OptimizerPasses optimizer_passes(const Recipe& recipe) {

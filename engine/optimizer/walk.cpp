@@ -6,7 +6,7 @@
 namespace trainmem {
 namespace {
 
-Shape shape_of(Extent extent, const Shape& shape) {
+Shape shape_of(Extent extent, const Shape& shape, const Size& asked_rank) {
   const int rank = shape.rank();
   const auto without = [&](int dimension) {
     Shape rest;
@@ -15,15 +15,24 @@ Shape shape_of(Extent extent, const Shape& shape) {
     }
     return rest;
   };
+  const auto shorter = [&] { return minimum(shape[-1], shape[-2]); };
+  const auto longer = [&] { return maximum(shape[-1], shape[-2]); };
   switch (extent) {
     case Extent::full: return shape;
+    case Extent::twice: return {2, shape.elements()};
+    case Extent::packed: return {shape.elements() / 2};
     case Extent::rows: return without(rank - 1);
     case Extent::columns: return without(rank - 2);
-    case Extent::gram: {
-      const Size shorter = minimum(shape[-1], shape[-2]);
-      return {shorter, shorter};
-    }
+    case Extent::gram: return {shorter(), shorter()};
+    case Extent::longer: return {longer()};
+    case Extent::shorter: return {shorter()};
+    case Extent::projector: return {minimum(asked_rank, shorter()), shorter()};
+    case Extent::projected: return {minimum(asked_rank, shorter()), longer()};
     case Extent::blocks: return {ceil_divide(shape.elements(), state_block)};
+    case Extent::twice_blocks: return {2, ceil_divide(shape.elements(), state_block)};
+    case Extent::small_blocks: return {ceil_divide(shape.elements(), small_state_block)};
+    case Extent::code_book: return {256};
+    case Extent::small_code_book: return {16};
     case Extent::scalar: return {};
   }
   return shape;
@@ -65,14 +74,14 @@ void drop(std::vector<Tensor>& list) {
 
 }  // namespace
 
-OptimizerWalk::OptimizerWalk(OptimizerPart part, OptimizerImplementation implementation, DType state)
-    : members_(part.members), facts_(optimizer_facts(part.optimizer, implementation)), state_(state) {}
+OptimizerWalk::OptimizerWalk(OptimizerPart part, OptimizerImplementation implementation, DType state, Size rank)
+    : part_(part), facts_(optimizer_facts(part, implementation)), state_(state), rank_(rank) {}
 
 bool OptimizerWalk::has(std::size_t n) const {
-  if (members_ == Members::all) return true;
+  if (part_.members == Members::all) return true;
   const Run& run = active_run();
   const bool hidden_matrix = run.parameters[n].layer >= 0 && run.parameters[n].tensor.rank() == 2;
-  return hidden_matrix == (members_ == Members::hidden_matrices);
+  return hidden_matrix == (part_.members == Members::hidden_matrices);
 }
 
 bool OptimizerWalk::steps(std::size_t n) const { return has(n) && active_run().parameters[n].tensor->grad.defined(); }
@@ -108,7 +117,7 @@ void OptimizerWalk::make_states_of(const Tensor& parameter) {
   const SteppedTensor tensor = stepped(parameter);
   for (const StateLine& line : facts_.states) {
     if (!applies(line.only, tensor)) continue;
-    const Shape shape = shape_of(line.extent, parameter.shape());
+    const Shape shape = shape_of(line.extent, parameter.shape(), rank_);
     const DType dtype = dtype_of(line.format, tensor);
     const bool paged = facts_.paged && line.extent == Extent::full && tensor.elements() >= smallest_paged;
     states_.push_back(paged ? allocate_nothing(shape, dtype) : allocate(shape, dtype, {&line.rule, line.name}));
@@ -122,7 +131,7 @@ void OptimizerWalk::walk(const Tensor& parameter, Variables& variables) const {
     if (!applies(line.only, tensor)) continue;
     Tensor& variable = at(variables, line.slot);
     if (line.action == StepAction::make) {
-      variable = allocate(shape_of(line.extent, parameter.shape()), dtype_of(line.format, tensor), {&line.rule});
+      variable = allocate(shape_of(line.extent, parameter.shape(), rank_), dtype_of(line.format, tensor), {&line.rule});
     } else if (line.action == StepAction::drop) {
       variable.reset();
     } else {
@@ -145,7 +154,7 @@ void OptimizerWalk::walk_lists(const std::vector<bool>& group, std::array<List, 
       for_each_parameter([&](std::size_t i, const Tensor& parameter) {
         if (!concerned(i)) return;
         const DType dtype = dtype_of(line.format, stepped(parameter));
-        fresh[i] = allocate(shape_of(line.extent, parameter.shape()), dtype, {&line.rule});
+        fresh[i] = allocate(shape_of(line.extent, parameter.shape(), rank_), dtype, {&line.rule});
       });
     } else if (line.action == StepAction::move) {
       fresh = std::exchange(at(lists, line.from), List());
@@ -155,7 +164,15 @@ void OptimizerWalk::walk_lists(const std::vector<bool>& group, std::array<List, 
   }
 }
 
-void OptimizerWalk::step() {
+bool OptimizerWalk::walk_first(std::size_t n, Variables& variables) const {
+  const std::vector<RegisteredParameter>& parameters = active_run().parameters;
+  while (n < parameters.size() && !steps(n)) ++n;
+  if (n == parameters.size()) return false;
+  walk(parameters[n].tensor, variables);
+  return true;
+}
+
+void OptimizerWalk::step(const OptimizerWalk* next_part) {
   make_states();
   const std::vector<RegisteredParameter>& parameters = active_run().parameters;
   if (facts_.order == StepOrder::one_by_one) {
@@ -163,9 +180,7 @@ void OptimizerWalk::step() {
     const auto let_go = [&](std::size_t next) {
       // A variable holds its tensor until the next parameter's is there. A layer that is repeated must not end what
       // began before it: what a stretch leaves behind meets the next one's first parameter here, before that begins.
-      std::size_t met = first_after(next);
-      while (met < parameters.size() && !steps(met)) ++met;
-      if (met < parameters.size()) walk(parameters[met].tensor, variables);
+      if (!walk_first(first_after(next), variables) && next_part != nullptr) next_part->walk_first(0, variables);
       for (Tensor& variable : variables) variable.reset();
     };
     for_each_parameter(
@@ -181,6 +196,13 @@ void OptimizerWalk::step() {
     std::vector<bool> done(parameters.size());
     for (std::size_t i = 0; i < done.size(); ++i) done[i] = parameters[i].group != group;
     step_lists(std::move(done));
+  }
+}
+
+void step_parts(std::vector<OptimizerWalk>& walks) {
+  for (std::size_t i = 0; i < walks.size(); ++i) {
+    const bool shared = i + 1 < walks.size() && walks[i + 1].optimizer() == walks[i].optimizer();
+    walks[i].step(shared ? &walks[i + 1] : nullptr);
   }
 }
 

@@ -35,8 +35,9 @@ void for_each_parameter(Act act) {
 /// One optimizer of the active run's parameters. Only parameters that have a gradient are stepped.
 class OptimizerWalk {
  public:
-  /// state: the format of states that follow their parameter; automatic: the parameter's.
-  OptimizerWalk(OptimizerPart part, OptimizerImplementation implementation, DType state = DType::automatic);
+  /// state: the format of states that follow their parameter; automatic: the parameter's. rank: of GaLore and APOLLO.
+  OptimizerWalk(OptimizerPart part, OptimizerImplementation implementation, DType state = DType::automatic,
+                Size rank = 128);
 
   /// Whether the optimizer was given the run's n-th parameter.
   bool has(std::size_t n) const;
@@ -44,10 +45,11 @@ class OptimizerWalk {
   /// Allocates the states; the first step does it if nobody has. Paged states take no memory of this device.
   void make_states();
   bool has_states() const { return made_; }
+  Optimizer optimizer() const { return part_.optimizer; }
 
   /// The step's temporaries, in the order of the source. A loop's variables are let go of at the end of each layer,
-  /// so that equal layers are equal stretches of tape.
-  void step();
+  /// so that equal layers are equal stretches of tape. `next`: what the same loop steps after this part's parameters.
+  void step(const OptimizerWalk* next = nullptr);
   /// The step of one parameter alone, as a hook in backward does it; the first time makes its states.
   void step_alone(const Tensor& parameter);
   /// Sets the gradients of the optimizer's parameters to none.
@@ -63,17 +65,23 @@ class OptimizerWalk {
   void make_shared_states();
   void make_states_of(const Tensor& parameter);
   void walk(const Tensor& parameter, Variables& variables) const;
+  /// The same for the first parameter from the n-th on; false if there is none.
+  bool walk_first(std::size_t n, Variables& variables) const;
   /// Steps the parameters that are not `done`, format by format.
   void step_lists(std::vector<bool> done);
   void walk_lists(const std::vector<bool>& group, std::array<List, optimizer_slots>& lists) const;
 
-  Members members_;
+  OptimizerPart part_;
   OptimizerFacts facts_;
   DType state_;
+  Size rank_;
   bool made_ = false;
   std::vector<Tensor> states_;
   std::vector<const TensorBody*> stepped_alone_;
 };
+
+/// One step of all parts: those of one optimizer share a loop.
+void step_parts(std::vector<OptimizerWalk>& walks);
 
 /// torch.nn.utils.clip_grad_norm_ (foreach) over the active run's gradients. `meshes`: ways in which they are sharded
 /// as DTensors, over each of which the norms are summed.

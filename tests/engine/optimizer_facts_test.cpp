@@ -73,6 +73,26 @@ TEST_CASE("optimizer facts: bitsandbytes keeps tensors of fewer than 4,096 eleme
   CHECK(states(4096) == 2 * 4096 + 2 * 4 * 16 + 2048);
 }
 
+TEST_CASE(
+    "optimizer facts: torchao quantises whole blocks of tensors of 4,096 elements or more, each state with a book") {
+  // torchao/optim/README.md: 2 bytes a parameter and 1 byte, with scales of blocks of 256 and 128.
+  const auto states = [](Optimizer optimizer, std::int64_t size) {
+    return step({{size}}, DType::bfloat16, optimizer, fused).states;
+  };
+  CHECK(states(Optimizer::adamw_torchao_8bit, 4095) == 4 * 4095);
+  CHECK(states(Optimizer::adamw_torchao_8bit, 4096) == 2 * (4096 + 4 * 16 + 1024));
+  CHECK(states(Optimizer::adamw_torchao_8bit, 4096 + 128) == 4 * (4096 + 128));
+  CHECK(states(Optimizer::adamw_torchao_4bit, 4096 + 128) == 2 * ((4096 + 128) / 2 + 4 * 33 + 64));
+  CHECK(states(Optimizer::adamw_torchao_fp8, 4096) == 2 * (4096 + 4 * 16));
+}
+
+TEST_CASE("optimizer facts: AdEMAMix keeps two first moments, LAMB a norm") {
+  // bitsandbytes optim/ademamix.py: state1 of (2, size), absmax1 of (2, blocks); optim/lamb.py: max_unorm 1.
+  CHECK(step({{4096}}, DType::bfloat16, Optimizer::ademamix, fused).states == 12 * 4096);
+  CHECK(step({{4096}}, DType::bfloat16, Optimizer::ademamix_8bit, fused).states == 3 * 4096 + 3 * 4 * 16 + 2048);
+  CHECK(step({{4096}}, DType::bfloat16, Optimizer::lamb, fused).states == 8 * 4096 + 4);
+}
+
 TEST_CASE("optimizer facts: paged states of at least 100,000 elements are outside PyTorch's counters") {
   CHECK(step({{99'999}, {100'000}}, DType::bfloat16, Optimizer::adamw_paged, fused).states == 8 * 99'999);
 }

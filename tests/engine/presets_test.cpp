@@ -14,7 +14,7 @@ using namespace trainmem;
 TEST_CASE("presets: every file is inside the program, under its own name") {
   CHECK(model_presets().size() == 157);
   CHECK(gpu_presets().size() == 75);
-  CHECK(optimizer_presets().size() == 27);
+  CHECK(optimizer_presets().size() == 29);
   CHECK(memory_technology_presets().size() == 12);
   CHECK(recipe_presets().size() >= 12);
   for (const auto& presets : {model_presets(), gpu_presets(), recipe_presets(), optimizer_presets()}) {
