@@ -6,7 +6,7 @@ namespace trainmem {
 namespace {
 
 constexpr const char* core = "Choose framework megatron.";
-constexpr Remedy to_core{"/recipe/framework", "megatron"};
+constexpr SettledBy to_core{"/recipe/framework", "megatron"};
 constexpr const char* tied = "Set tie_word_embeddings to true, or choose framework megatron.";
 
 bool has_rope(const Config& c) { return c.model.positions == Positions::rope; }

@@ -17,7 +17,7 @@ bool is_llama_block(const Model& model) {
 }
 
 constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework megatron.";
-constexpr Remedy to_one_gpu{"/recipe/tensor_parallel", "1"};
+constexpr SettledBy to_one_gpu{"/recipe/tensor_parallel", "1"};
 
 constexpr Missing<Config> of_dtensors[] = {
     {"/model/model_type", "Tensor parallelism of this model type is", one_gpu,
@@ -53,7 +53,7 @@ constexpr Missing<Config> of_dtensors[] = {
 };
 
 constexpr const char* of_pytorch = "Choose framework pytorch: it divides Llama's models by DTensors.";
-constexpr Remedy to_pytorch{"/recipe/framework", "pytorch"};
+constexpr SettledBy to_pytorch{"/recipe/framework", "pytorch"};
 
 constexpr Missing<Config> of_plans[] = {
     {"/model/model_type", "transformers' plan of tensor parallelism, of this model type, is", one_gpu,
