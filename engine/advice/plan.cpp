@@ -42,6 +42,16 @@ auto rank(const Layout& layout) {
                          r.expert_parallel, -r.micro_batch_size);
 }
 
+/// GPUs in each dimension; their product is all of them, but for experts, which are divided among the data-parallel
+/// ones.
+struct Division {
+  std::int64_t tensor = 1;
+  std::int64_t stages = 1;
+  std::int64_t context = 1;
+  std::int64_t data = 1;
+  std::int64_t experts = 1;
+};
+
 class Planner {
  public:
   Planner(const Config& config, std::int64_t num_gpus)
@@ -58,7 +68,7 @@ class Planner {
         for_divisors(left, pieces, [&](std::int64_t context) {
           const std::int64_t data = left / context;
           for_divisors(data, std::max<std::int64_t>(1, base_.model.experts.num_experts), [&](std::int64_t experts) {
-            const Config layout = laid_out(tensor, stages, context, data, experts);
+            const Config layout = laid_out({tensor, stages, context, data, experts});
             for (const DataParallel kind : kinds(data)) try_layout(layout, kind);
           });
         });
@@ -89,25 +99,25 @@ class Planner {
     return {Recomputation::none, Recomputation::selective_operations, Recomputation::full};
   }
 
-  Config laid_out(std::int64_t tensor, std::int64_t stages, std::int64_t context, std::int64_t data,
-                  std::int64_t experts) const {
+  Config laid_out(const Division& gpus) const {
     Config config = base_;
     Recipe& r = config.recipe;
-    r.tensor_parallel = tensor;
+    r.tensor_parallel = gpus.tensor;
     // Neither Megatron-DeepSpeed's layers nor transformers' plans divide the sequence.
     const bool divides_sequence = r.framework != Framework::deepspeed && r.framework != Framework::transformers;
-    r.sequence_parallel = tensor > 1 && divides_sequence;
-    r.pipeline_parallel = stages;
-    r.context_parallel = context;
-    r.data_parallel_size = data;
-    r.expert_parallel = experts;
+    r.sequence_parallel = gpus.tensor > 1 && divides_sequence;
+    r.pipeline_parallel = gpus.stages;
+    r.context_parallel = gpus.context;
+    r.data_parallel_size = gpus.data;
+    r.expert_parallel = gpus.experts;
     r.hybrid_shard_size = 0;
-    if (stages == 1) {
+    if (gpus.stages == 1) {
       r.pipeline_schedule = PipelineSchedule::one_forward_one_backward;
       r.virtual_pipeline_stages = 1;
     }
     divide_layers(config);
-    if (r.framework == Framework::megatron && r.data_parallel == DataParallel::ddp) r.distributed_optimizer = data > 1;
+    if (r.framework == Framework::megatron && r.data_parallel == DataParallel::ddp)
+      r.distributed_optimizer = gpus.data > 1;
     return config;
   }
 
