@@ -1,7 +1,6 @@
 #include "engine/runtime.h"
 
 #include <string>
-#include <utility>
 
 namespace trainmem {
 namespace {

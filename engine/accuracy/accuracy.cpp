@@ -4,8 +4,6 @@
 #include <map>
 #include <tuple>
 
-#include "engine/config/words.h"
-
 namespace trainmem {
 namespace {
 

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "engine/border/json_io.h"
-#include "engine/text/issue_text.h"
 #include "engine/validation/validate.h"
 
 namespace trainmem {

@@ -1,7 +1,6 @@
 // A prediction against a recorded case, and many of them against their files.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/advice/edits.h"
-#include "engine/estimate.h"
 #include "engine/peak.h"
 #include "engine/runtime.h"
 #include "engine/validation/validate.h"

@@ -5,7 +5,6 @@
 #include "engine/border/link.h"
 #include "engine/config/fields.h"
 #include "engine/config/text.h"
-#include "engine/config/values.h"
 #include "engine/presets/apply.h"
 
 namespace trainmem {

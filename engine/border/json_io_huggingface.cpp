@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "engine/config/fields.h"
 #include "engine/presets/huggingface.h"
 #include "engine/text/issue_text.h"
 #include "engine/text/numbers.h"

@@ -6,7 +6,6 @@
 #include "engine/config/json_fields.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"
-#include "engine/text/issue_text.h"
 #include "engine/text/json_tree.h"
 
 namespace trainmem {

@@ -7,10 +7,8 @@
 #include "engine/config/text.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"
-#include "engine/presets/presets.h"
 #include "engine/text/issue_text.h"
 #include "engine/text/nearest_words.h"
-#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

@@ -1,7 +1,6 @@
 #include "engine/command/preset_table.h"
 
 #include "engine/command/text.h"
-#include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/presets.h"

@@ -1,7 +1,6 @@
 // Small pieces of text for a terminal: numbers, columns, bars, issues.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "engine/dtype.h"

@@ -1,7 +1,5 @@
 #include "engine/config/words.h"
 
-#include <iterator>
-
 namespace trainmem {
 namespace {
 

@@ -4,7 +4,6 @@
 #include "engine/border/json_io_huggingface.h"
 #include "engine/border/link.h"
 #include "engine/config/text.h"
-#include "engine/text/issue_text.h"
 #include "engine/text/json_writer.h"
 
 namespace trainmem {

@@ -3,8 +3,6 @@
 
 #include "engine/config/text.h"
 #include "engine/launch/format.h"
-#include "engine/text/issue_text.h"
-#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

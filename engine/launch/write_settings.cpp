@@ -3,7 +3,6 @@
 
 #include "engine/config/text.h"
 #include "engine/launch/settings.h"
-#include "engine/text/numbers.h"
 
 namespace trainmem {
 namespace {

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <ctime>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/microbench/arguments.h"

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "engine/blocks/architecture.h"
-#include "engine/blocks/torchtitan/llama.h"
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/config/fields.h"
 #include "engine/config/formats.h"

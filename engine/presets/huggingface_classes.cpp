@@ -2,7 +2,6 @@
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5. An entry lists what differs from Model's own
 // defaults (RMSNorm before attention and MLP, gated SiLU, RoPE, no biases, no dropout, untied head).
-#include <iterator>
 
 #include "engine/presets/huggingface.h"
 #include "engine/presets/huggingface_class_sizes.h"

@@ -1,5 +1,4 @@
 // The layout of preset files: the form that engine/presets/embed.cmake reads.
-#include "engine/config/fields.h"
 #include "engine/presets/validate_presets.h"
 #include "engine/text/json_tree.h"
 #include "engine/text/json_writer.h"

@@ -1,7 +1,6 @@
 #include "engine/presets/preset_list.h"
 
 #include "engine/config/json_fields.h"
-#include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/presets.h"

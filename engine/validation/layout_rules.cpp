@@ -1,7 +1,6 @@
 // How a model may be divided among GPUs.
 #include <algorithm>
 
-#include "engine/config/fields.h"
 #include "engine/text/numbers.h"
 #include "engine/validation/rules.h"
 

@@ -2,7 +2,6 @@
 #include "engine/bandwidth/bandwidth.h"
 
 #include "engine/bandwidth/traffic.h"
-#include "engine/config/values.h"
 #include "engine/estimate.h"
 #include "engine/optimizer/traffic.h"
 #include "engine/presets/apply.h"

@@ -1,9 +1,6 @@
 // GPUs that share a sequence hold their part of every activation; what attention exchanges comes on top.
 #include <algorithm>
-#include <vector>
 
-#include "engine/estimate.h"
-#include "engine/parallel/megatron.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "tests/catch.h"

@@ -8,7 +8,6 @@
 #include "engine/parallel/megatron_optimizer.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
-#include "engine/presets/presets.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "engine/validation/validate.h"

@@ -2,7 +2,6 @@
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
-#include "engine/presets/presets.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "engine/validation/validate.h"

@@ -1,12 +1,10 @@
 // The strict reader: what it takes, what it refuses, and with which words.
 #include "engine/border/json_io.h"
 
-#include <algorithm>
 #include <string>
 
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"
-#include "engine/text/json_tree.h"
 #include "engine/text/json_writer.h"
 #include "engine/text/numbers.h"
 #include "tests/catch.h"

@@ -4,12 +4,9 @@
 #include <algorithm>
 
 #include "engine/config/values.h"
-#include "engine/estimate.h"
 #include "engine/modelled/modelled.h"
-#include "engine/parallel/pipeline.h"
 #include "engine/peak.h"
 #include "engine/tape_fold.h"
-#include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 

@@ -1,7 +1,5 @@
 #include "engine/runtime.h"
 
-#include <string>
-
 #include "tests/catch.h"
 
 using namespace trainmem;

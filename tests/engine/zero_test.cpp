@@ -7,7 +7,6 @@
 #include "engine/modelled/modelled.h"
 #include "engine/step.h"
 #include "engine/tape_fold.h"
-#include "engine/validation/validate.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "engine/border/border.h"
-#include "engine/border/json_io_measurement.h"
 #include "engine/microbench/arguments.h"
 #include "engine/microbench/report.h"
 #include "engine/microbench/sizes.h"

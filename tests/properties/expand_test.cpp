@@ -5,7 +5,6 @@
 #include "engine/parallel/zero.h"
 #include "engine/step.h"
 #include "engine/tape_expand.h"
-#include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

@@ -1,6 +1,5 @@
 // Arithmetic of training steps against published counts.
 #include "engine/bandwidth/bandwidth.h"
-#include "engine/config/values.h"
 #include "engine/estimate.h"
 #include "engine/presets/apply.h"
 #include "tests/catch.h"

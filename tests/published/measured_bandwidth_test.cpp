@@ -4,8 +4,6 @@
 #include <string>
 
 #include "engine/border/json_io_measurement.h"
-#include "engine/config/values.h"
-#include "engine/estimate.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
 #include "tests/catch.h"

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "engine/border/json_io.h"
 #include "engine/parameters/parameters.h"

@@ -3,14 +3,12 @@
 //
 // Recorded with torch 2.6: the joint graph of AOTAutograd on tensors without data, inductor's decompositions and joint
 // passes, min_cut_rematerialization_partition; transformers 5.3.
-#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "engine/parallel/tensor.h"
 #include "engine/parameters/parameters.h"
-#include "engine/step.h"
 #include "engine/tape_fold.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/ops.h"

@@ -1,6 +1,5 @@
 // The block of MiniMax-Text-01 and MiniMax-M1: residuals branch off after the norms, and of every eight layers seven
 // have lightning attention, which goes through the sequence block by block: models/minimax/modeling_minimax.py.
-#include "engine/blocks/transformers/experts.h"
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
 #include "engine/parameters/parameters.h"
