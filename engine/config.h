@@ -161,6 +161,7 @@ enum class Optimizer {
 enum class OptimizerImplementation { for_loop, foreach, fused, in_backward };
 enum class DataParallel { ddp, zero1, zero2, zero3, fsdp };
 enum class Reshard { automatic, always, never, all_but_last };
+enum class BackwardPrefetch { backward_pre, backward_post, none };
 enum class PipelineSchedule { gpipe, one_forward_one_backward, interleaved, zero_bubble };
 enum class Recomputation { none, selective_attention, selective_operations, full, every_k, selective_modules };
 enum class RecomputationMethod { block, uniform };
@@ -204,6 +205,8 @@ struct Recipe {
   std::int64_t hybrid_shard_size = 0;  ///< GPUs of a shard group; 0: all of data_parallel_size
   std::int64_t fsdp_version = 2;
   Reshard reshard_after_forward = Reshard::automatic;
+  bool fsdp_forward_prefetch = false;  ///< FSDP1 gathers the next group before a group's forward
+  BackwardPrefetch fsdp_backward_prefetch = BackwardPrefetch::backward_pre;  ///< FSDP1: when the next gather starts
   bool fsdp_wrap_embeddings = true;  ///< embedding and [norm, head] are groups of their own, as torchtitan does
   std::int64_t ddp_bucket_mb = 25;
   bool gradient_as_bucket_view = false;

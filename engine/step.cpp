@@ -173,17 +173,24 @@ class Training {
     const Size shards = group * Size(recipe.context_parallel);
     if (recipe.data_parallel != DataParallel::fsdp) return nullptr;
     // On one GPU FSDP2 still has the mixed precision: torchtitan distributed/parallel_dims.py, _mesh_exist.
-    if (shards == 1 && recipe.precision != Precision::fsdp_bf16) return nullptr;
+    // FSDP1 switches to NO_SHARD; litgpt does without (fabric.launch of one device).
+    const bool whole = recipe.fsdp_version == 1 && recipe.framework != Framework::litgpt;
+    if (shards == 1 && !whole && recipe.precision != Precision::fsdp_bf16) return nullptr;
     ShardedFormats formats{formats_.computation, reduction_format(recipe), recipe.offload_parameters};
     if (recipe.fsdp_version == 1) {
       // Without MixedPrecision each group computes in its own format: adapters in fp32 beside weights in 16 bits.
       const bool mixed = recipe.precision == Precision::fsdp_bf16 || recipe.precision == Precision::fp8 ||
                          recipe.activations_dtype != DType::automatic;
       if (!mixed) formats.parameters = DType::automatic;
-      const bool inside_recomputation =
+      Fsdp1Words words;
+      words.shards = shards;
+      words.replicated = group < Size(recipe.data_parallel_size);
+      words.stays_gathered = recipe.reshard_after_forward == Reshard::never;
+      words.forward_prefetch = recipe.fsdp_forward_prefetch;
+      words.inside_recomputation =
           recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant && run_.settings.legacy_models;
-      const bool stays_gathered = recipe.reshard_after_forward == Reshard::never;
-      return std::make_unique<Fsdp1>(shards, formats, inside_recomputation, stays_gathered);
+      words.backward_prefetch = recipe.fsdp_backward_prefetch;
+      return std::make_unique<Fsdp1>(words, formats);
     }
     // torchtitan models/llama3/infra/parallelize.py, apply_fsdp: with a pipeline weights stay gathered.
     const Reshard reshard = recipe.reshard_after_forward;

@@ -194,11 +194,17 @@ void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) 
   const std::string wrap = settings.text("wrap");
   recipe.fsdp_wrap_embeddings = kind == "titan" || wrap == "torchtitan" || (kind == "tp" && wrap.empty());
   const std::string strategy = settings.text("strategy");
-  if (strategy == "SHARD_GRAD_OP") {
+  if (strategy == "SHARD_GRAD_OP" || strategy == "_HYBRID_SHARD_ZERO2") {
     recipe.reshard_after_forward = Reshard::never;
-  } else if (!strategy.empty() && strategy != "FULL_SHARD") {
+  } else if (strategy == "NO_SHARD") {
+    recipe.hybrid_shard_size = 1;
+  } else if (!strategy.empty() && strategy != "FULL_SHARD" && strategy != "HYBRID_SHARD") {
     settings.reject("strategy '" + strategy + "' is not known");
   }
+  recipe.fsdp_forward_prefetch = settings.flag("forward_prefetch");
+  const std::string prefetch = settings.text("backward_prefetch");
+  if (prefetch == "BACKWARD_POST") recipe.fsdp_backward_prefetch = BackwardPrefetch::backward_post;
+  if (prefetch == "NO_PREFETCH") recipe.fsdp_backward_prefetch = BackwardPrefetch::none;
 }
 
 void read_torchtitan(Settings& settings, Recipe& recipe) {

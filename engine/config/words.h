@@ -27,6 +27,7 @@ Words words(Optimizer);
 Words words(OptimizerImplementation);
 Words words(DataParallel);
 Words words(Reshard);
+Words words(BackwardPrefetch);
 Words words(PipelineSchedule);
 Words words(Recomputation);
 Words words(RecomputationMethod);

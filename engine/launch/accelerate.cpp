@@ -16,8 +16,13 @@ constexpr KeyRule rules[] = {
     {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "1", "auto", Write::never},
     {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "shard_grad_op", "never", Write::never},
     {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "2", "never", Write::never},
-    {"fsdp_config.fsdp_sharding_strategy", "/recipe/data_parallel", "no_shard", "ddp", Write::never},
-    {"fsdp_config.fsdp_sharding_strategy", "/recipe/data_parallel", "3", "ddp", Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/hybrid_shard_size", "no_shard", "1", Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/hybrid_shard_size", "3", "1", Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "hybrid_shard", "auto", Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "4", "auto", Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "hybrid_shard_zero2", "never",
+     Write::never},
+    {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "5", "never", Write::never},
     {"fsdp_config.fsdp_reshard_after_forward", "/recipe/reshard_after_forward", "true", "auto", Write::never},
     {"fsdp_config.fsdp_reshard_after_forward", "/recipe/reshard_after_forward", "false", "never", Write::never},
     {"fsdp_config.fsdp_reshard_after_forward", "/recipe/reshard_after_forward", "full_shard", "auto", Write::never},
@@ -30,7 +35,19 @@ constexpr KeyRule rules[] = {
     {"fsdp_config.fsdp_cpu_offload", "/recipe/offload_parameters", "true", "1", Write::never},
     {"fsdp_config.fsdp_cpu_offload", "/recipe/offload_optimizer", "true", "1", Write::never},
     {"fsdp_config.fsdp_cpu_offload", "/recipe/offload_parameters", "false", "0", Write::never},
-    {"fsdp_config.fsdp_forward_prefetch", nullptr, "true", "It changes memory; this version does not count it."},
+    {"fsdp_config.fsdp_forward_prefetch", "/recipe/fsdp_forward_prefetch", "true", "1", Write::never},
+    {"fsdp_config.fsdp_forward_prefetch", "/recipe/fsdp_forward_prefetch", "false", "0", Write::never},
+    {"fsdp_config.fsdp_backward_prefetch", "/recipe/fsdp_backward_prefetch", "backward_pre", "backward_pre",
+     Write::never},
+    {"fsdp_config.fsdp_backward_prefetch", "/recipe/fsdp_backward_prefetch", "backward_post", "backward_post",
+     Write::never},
+    {"fsdp_config.fsdp_backward_prefetch", "/recipe/fsdp_backward_prefetch", "no_prefetch", "none", Write::never},
+    {"fsdp_config.fsdp_backward_prefetch_policy", "/recipe/fsdp_backward_prefetch", "backward_pre", "backward_pre",
+     Write::never},
+    {"fsdp_config.fsdp_backward_prefetch_policy", "/recipe/fsdp_backward_prefetch", "backward_post", "backward_post",
+     Write::never},
+    {"fsdp_config.fsdp_backward_prefetch_policy", "/recipe/fsdp_backward_prefetch", "no_prefetch", "none",
+     Write::never},
     {"deepspeed_config.zero_stage", "/recipe/data_parallel", "0", "ddp"},
     {"deepspeed_config.zero_stage", "/recipe/data_parallel", "1", "zero1"},
     {"deepspeed_config.zero_stage", "/recipe/data_parallel", "2", "zero2"},
@@ -65,9 +82,12 @@ void finish(SettingsReading& reading) {
   } else if (word == "fsdp") {
     const std::string* strategy = reading.find("fsdp_config.fsdp_sharding_strategy");
     const std::string name = strategy == nullptr ? "" : lower_case(*strategy);
-    const bool hybrid = name == "hybrid_shard" || name == "4";
-    reading.apply("distributed_type", "/recipe/data_parallel", name == "no_shard" || name == "3" ? "ddp" : "fsdp");
-    if (hybrid) reading.apply("fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "auto");
+    const bool hybrid = name == "hybrid_shard" || name == "4" || name == "hybrid_shard_zero2" || name == "5";
+    reading.apply("distributed_type", "/recipe/data_parallel", "fsdp");
+    // FullyShardedDataParallelPlugin: nothing is prefetched unless the settings say so.
+    if (recipe.fsdp_version == 1 && reading.find("fsdp_config.fsdp_backward_prefetch") == nullptr &&
+        reading.find("fsdp_config.fsdp_backward_prefetch_policy") == nullptr)
+      recipe.fsdp_backward_prefetch = BackwardPrefetch::none;
     const std::int64_t machines = reading.integer("num_machines", 1);
     if (hybrid && machines > 1 && recipe.data_parallel_size % machines == 0)
       reading.apply("num_machines", "/recipe/hybrid_shard_size", std::to_string(recipe.data_parallel_size / machines));
@@ -105,6 +125,15 @@ const char* precision_word(Precision precision) {
   return "no";
 }
 
+const char* prefetch_word(BackwardPrefetch prefetch) {
+  switch (prefetch) {
+    case BackwardPrefetch::backward_pre: return "BACKWARD_PRE";
+    case BackwardPrefetch::backward_post: return "BACKWARD_POST";
+    case BackwardPrefetch::none: break;
+  }
+  return "NO_PREFETCH";
+}
+
 void extra(const Config& config, Settings& out) {
   const Recipe& recipe = config.recipe;
   const bool zero = recipe.data_parallel == DataParallel::zero1 || recipe.data_parallel == DataParallel::zero2 ||
@@ -115,8 +144,9 @@ void extra(const Config& config, Settings& out) {
   out.push_back({"distributed_type", kind});
   out.push_back({"mixed_precision", precision_word(recipe.precision)});
   const bool hybrid = sharded && recipe.hybrid_shard_size > 0;
-  const std::int64_t machines =
-      hybrid ? recipe.data_parallel_size / recipe.hybrid_shard_size : (recipe.data_parallel_size + 7) / 8;
+  const std::int64_t machines = hybrid && recipe.hybrid_shard_size > 1
+                                    ? recipe.data_parallel_size / recipe.hybrid_shard_size
+                                    : (recipe.data_parallel_size + 7) / 8;
   out.push_back({"num_machines", std::to_string(machines)});
   out.push_back({"num_processes", std::to_string(recipe.data_parallel_size)});
   if (sharded) {
@@ -125,9 +155,12 @@ void extra(const Config& config, Settings& out) {
     if (recipe.fsdp_version == 2) {
       out.push_back({"fsdp_config.fsdp_reshard_after_forward", kept ? "false" : "true"});
     } else {
-      out.push_back({"fsdp_config.fsdp_sharding_strategy", hybrid ? "HYBRID_SHARD"
-                                                           : kept ? "SHARD_GRAD_OP"
-                                                                  : "FULL_SHARD"});
+      const char* strategy = kept ? "SHARD_GRAD_OP" : "FULL_SHARD";
+      if (hybrid) strategy = kept ? "HYBRID_SHARD_ZERO2" : "HYBRID_SHARD";
+      if (recipe.hybrid_shard_size == 1) strategy = "NO_SHARD";
+      out.push_back({"fsdp_config.fsdp_sharding_strategy", strategy});
+      out.push_back({"fsdp_config.fsdp_backward_prefetch", prefetch_word(recipe.fsdp_backward_prefetch)});
+      out.push_back({"fsdp_config.fsdp_forward_prefetch", recipe.fsdp_forward_prefetch ? "true" : "false"});
     }
   }
 }

@@ -30,6 +30,9 @@ constexpr Missing<Config> all_missing[] = {
        return wrapped && c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version != 1;
      },
      "1"},
+    {"/recipe/precision", "FSDP's mixed precision under litgpt on one GPU, where it shards nothing, is",
+     "Choose bf16, bf16_autocast or fp32.",
+     [](const Config& c) { return c.recipe.precision == Precision::fsdp_bf16 && !divided(c.recipe); }, "bf16"},
     {"/recipe/lora/rank",
      "LoRA over several GPUs under litgpt is",
      "Set data_parallel_size to 1.",

@@ -37,12 +37,24 @@ constexpr Missing<Recipe> all_missing[] = {
     {"/recipe/precision", "16-bit weights with fp32 master weights outside Megatron and ZeRO are",
      "Choose bf16, bf16_autocast, fsdp_bf16 with fsdp, or one of zero1, zero2 and zero3.",
      [](const Recipe& r) { return is_mixed(r) && !uses_zero(r); }, "bf16_autocast"},
-    {"/recipe/precision", "FSDP1's mixed precision on one GPU is", "Choose fsdp_version 2, bf16_autocast or bf16.",
+    {"/recipe/hybrid_shard_size", "FSDP2 over groups of one GPU is", "Choose data_parallel ddp, or fsdp_version 1.",
      [](const Recipe& r) {
-       return r.precision == Precision::fsdp_bf16 && r.fsdp_version == 1 &&
-              r.data_parallel_size * r.context_parallel == 1;
+       return r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2 && r.hybrid_shard_size == 1 &&
+              r.data_parallel_size > 1;
      },
-     "bf16_autocast"},
+     "0"},
+    {"/recipe/offload_parameters", "Offload of parameters that FSDP1 does not shard is", "Set it to false.",
+     [](const Recipe& r) {
+       return r.offload_parameters && r.data_parallel == DataParallel::fsdp && r.fsdp_version == 1 &&
+              r.hybrid_shard_size == 1;
+     },
+     "0"},
+    {"/recipe/fsdp_forward_prefetch", "FSDP1's gathers ahead in forward, with LoRA, are", "Set it to false.",
+     [](const Recipe& r) {
+       return r.fsdp_forward_prefetch && r.lora.rank > 0 && r.data_parallel == DataParallel::fsdp &&
+              r.fsdp_version == 1;
+     },
+     "0"},
     {"/recipe/master_weights_dtype", "A format of master weights outside Megatron is", "Set it to auto.",
      [](const Recipe& r) { return r.master_weights_dtype != DType::automatic; }, "auto"},
     {"/recipe/gradients_dtype", "A format of gradients other than the weights' is", "Set it to auto.",

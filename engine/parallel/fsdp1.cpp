@@ -17,6 +17,8 @@ constexpr Rule host_rule{"shard from host memory", "",
                          "pytorch torch/distributed/fsdp/_flat_param.py: pre_unshard, _use_low_precision_shard"};
 constexpr Rule flat_rule{"flat parameter",
                          "whole flat parameter of a group that computes, is prefetched, or is the root", flat_param};
+constexpr Rule whole_cast_rule{"flat parameter in the computing format",
+                               "copy on which a group that is not sharded computes", flat_param};
 constexpr Rule flat_gradient_rule{"flat gradient", "", flat_param};
 constexpr Rule reduced_rule{"reduced gradient shard", "", runtime};
 constexpr Rule gradient_rule{"sharded gradient", "this GPU's shard of the gradients; kept until the next forward",
@@ -40,8 +42,7 @@ Size aligned(Size elements, const Tensor& weight) {
 
 }  // namespace
 
-Fsdp1::Fsdp1(Size shards, ShardedFormats formats, bool inside_recomputation, bool stays_gathered)
-    : shards_(shards), formats_(formats), inside_recomputation_(inside_recomputation), stays_gathered_(stays_gathered) {
+Fsdp1::Fsdp1(const Fsdp1Words& words, ShardedFormats formats) : words_(words), formats_(formats) {
   active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
@@ -69,7 +70,9 @@ Tensor Fsdp1::make(const Shape& shape, DType dtype, const char* /*name*/) {
   group.padded = aligned(group.padded, weight) + shape.elements();
   // The first adapter's forward follows the previous block's: in backward it starts that block's gather.
   if (adapter && group.weights.empty())
-    weight->gradient_hook = [this, block = open_](const Tensor&) { prefetch(block); };
+    weight->gradient_hook = [this, block = open_](const Tensor&) {
+      if (words_.backward_prefetch != BackwardPrefetch::none) prefetch_in_backward(block);
+    };
   group.weights.push_back(weight);
   return weight;
 }
@@ -102,8 +105,8 @@ void Fsdp1::close_groups() {
 void Fsdp1::divide(Group& group, LayerStretches& stretches) const {
   const Layer layer(group.layer);
   stretches.enter(group.layer);
-  group.padded = round_up(group.padded, shards_);
-  const Shape shard{group.padded / shards_};
+  group.padded = round_up(group.padded, words_.shards);
+  const Shape shard{group.padded / words_.shards};
   group.shard = formats_.offloaded ? allocate_nothing(shard, group.stored)
                                    : allocate(shard, group.stored, {&shard_rule, "flat parameter shard"});
   note_kept(group.shard, shard_rule);
@@ -117,7 +120,8 @@ void Fsdp1::initialise_lazily() {
   for (const Group& group : groups_) {
     stretches.enter(group.layer);
     const DType computed = group.weights[0].dtype();
-    if (computed != group.stored) allocate({group.padded / shards_}, computed, {&attribute_rule});
+    if (computed != group.stored) allocate({group.padded / words_.shards}, computed, {&attribute_rule});
+    if (is_whole()) continue;
     allocate({group.padded}, computed, {&attribute_rule});
     if (computed != group.stored) allocate({group.padded}, group.stored, {&attribute_rule});
   }
@@ -126,7 +130,7 @@ void Fsdp1::initialise_lazily() {
 // The optimizer sees the parameters as they were, each the stretch of it that lies in this GPU's shard (the first one's
 // here): _flat_param.py, _use_sharded_views.
 void Fsdp1::register_parts(Group& group) const {
-  const Size shard = group.padded / shards_;
+  const Size shard = group.padded / words_.shards;
   Size begin = 0;
   for (const Tensor& weight : group.weights) {
     begin = aligned(begin, weight);
@@ -145,12 +149,18 @@ void Fsdp1::gather(Group& group) {
   Run& run = active_run();
   const DType dtype = group.weights[0].dtype();
   const Set<Component> component(run.component, Component::gathered_parameters);
+  if (is_whole()) {
+    if (dtype == group.stored) return;
+    const Set<Stream> stream(run.stream, Stream::all_gather_copy_in);
+    group.flat = allocate({group.padded}, dtype, {&whole_cast_rule});
+    return note_kept(group.flat, whole_cast_rule);
+  }
   Tensor shard;  // copied, cast, or both
   if (dtype != group.stored || formats_.offloaded) {
     const Set<Stream> stream(run.stream, Stream::all_gather_copy_in);
     const bool casts = dtype != group.stored;
-    shard = allocate({group.padded / shards_}, dtype, {casts ? &cast_rule : &host_rule});
-    if (casts && formats_.offloaded) allocate({group.padded / shards_}, group.stored, {&host_rule});
+    shard = allocate({group.padded / words_.shards}, dtype, {casts ? &cast_rule : &host_rule});
+    if (casts && formats_.offloaded) allocate({group.padded / words_.shards}, group.stored, {&host_rule});
   }
   const Set<Stream> stream(run.stream, Stream::all_gather);
   group.flat = allocate({group.padded}, dtype, {&flat_rule});
@@ -164,7 +174,7 @@ void Fsdp1::gather_all(std::size_t index) {
 
 Tensor Fsdp1::before_forward(int index, Tensor input) {
   const bool again = active_run().recomputing;
-  if (again && !inside_recomputation_) return input;
+  if (again && !words_.inside_recomputation) return input;
   if (!initialised_) initialise_lazily();
   if (index == 0 && !again) {  // a new forward: the gradients of the last step go
     LayerStretches stretches;
@@ -174,6 +184,7 @@ Tensor Fsdp1::before_forward(int index, Tensor input) {
     }
   }
   gather_all(static_cast<std::size_t>(index));
+  if (!again) prefetch_in_forward(static_cast<std::size_t>(index));
   const Ref<Node> node = begin_node(hook_rule, {&input});
   if (!node) return input;
   Tensor result = alias(input, input.shape(), input->strides);
@@ -208,7 +219,7 @@ Tensor Fsdp1::before_recomputation(int index, Tensor input) {
 
 Tensor Fsdp1::after_forward(int index, Tensor output) {
   const bool again = active_run().recomputing;
-  if (again && !inside_recomputation_) return output;
+  if (again && !words_.inside_recomputation) return output;
   const auto at = static_cast<std::size_t>(index);
   free_after_forward(groups_[at]);
   groups_[at].reduced = false;
@@ -223,47 +234,81 @@ Tensor Fsdp1::after_forward(int index, Tensor output) {
 }
 
 void Fsdp1::add_output(int index, const Tensor& output) {
-  if (output->grad_fn) output->grad_fn->before = [this, index] { before_backward(static_cast<std::size_t>(index)); };
+  if (!output->grad_fn) return;
+  const auto at = static_cast<std::size_t>(index);
+  groups_[at].awaits_backward = true;
+  output->grad_fn->before = [this, at] { before_backward(at); };
 }
 
 void Fsdp1::before_backward(std::size_t index) {
   gather_all(index);
-  if (groups_[index].adapters < 0) prefetch(index);
+  groups_[index].awaits_backward = false;
+  if (words_.backward_prefetch == BackwardPrefetch::backward_pre && groups_[index].adapters < 0)
+    prefetch_in_backward(index);
 }
 
-void Fsdp1::prefetch(std::size_t index) {
-  if (inside_recomputation_) return;
+void Fsdp1::prefetch_in_forward(std::size_t index) {
+  if (!words_.forward_prefetch) return;
+  if (is_first_step_) return pre_forward_order_.push_back(index);
+  const auto found = std::find(pre_forward_order_.begin(), pre_forward_order_.end(), index);
+  if (found != pre_forward_order_.end() && found + 1 != pre_forward_order_.end()) gather_all(*(found + 1));
+}
+
+void Fsdp1::prefetch_in_backward(std::size_t index) {
+  if (words_.inside_recomputation) return;
   const auto found = std::find(forward_order_.begin(), forward_order_.end(), index);
-  if (found != forward_order_.begin() && found != forward_order_.end()) gather_all(*(found - 1));
+  if (found == forward_order_.begin() || found == forward_order_.end()) return;
+  if (groups_[*(found - 1)].awaits_backward) gather_all(*(found - 1));
 }
 
+/// The views of a group that was gathered early are older, for autograd, than the forward that began after its gather:
+/// their backward, which the reduction follows, waits until that forward's is done.
 void Fsdp1::after_backward(std::size_t index) {
+  const bool early = words_.forward_prefetch && !is_first_step_ && !groups_[index].root;
+  reduce_waiting();
+  if (early && !groups_[index].reduced)
+    waiting_ = static_cast<int>(index);
+  else
+    reduce_all(index);
+}
+
+void Fsdp1::reduce_waiting() {
+  if (waiting_ >= 0) reduce_all(static_cast<std::size_t>(waiting_));
+  waiting_ = -1;
+}
+
+void Fsdp1::reduce_all(std::size_t index) {
   Group& group = groups_[index];
   if (group.reduced) return;
-  if (group.adapters >= 0) reduce(groups_[static_cast<std::size_t>(group.adapters)]);
-  reduce(group);
+  if (group.adapters >= 0) reduce(static_cast<std::size_t>(group.adapters));
+  reduce(index);
 }
 
-/// _runtime_utils.py: _post_forward_reshard.
+/// _runtime_utils.py: _post_forward_reshard; the copy of NO_SHARD goes, too (_flat_param.py, post_reshard).
 void Fsdp1::free_after_forward(Group& group) const {
-  if (!group.root && !stays_gathered_) group.flat.reset();
+  if (is_whole() || (!group.root && !words_.stays_gathered)) group.flat.reset();
 }
 
 /// _runtime_utils.py: _should_free_in_backward.
 void Fsdp1::free_after_backward(Group& group) const {
-  if (reduces_ || !stays_gathered_) group.flat.reset();
+  if (is_whole() || reduces_ || !words_.stays_gathered) group.flat.reset();
 }
 
-void Fsdp1::reduce(Group& group) {
+/// _runtime_utils.py: _post_backward_reshard.
+void Fsdp1::reshard_after_backward(std::size_t index) {
+  free_after_backward(groups_[index]);
+  if (words_.backward_prefetch == BackwardPrefetch::backward_post) prefetch_in_backward(index);
+}
+
+void Fsdp1::reduce(std::size_t index) {
+  Group& group = groups_[index];
   group.reduced = true;
-  if (group.frozen) return free_after_backward(group);  // _runtime_utils.py: _post_backward_reshard_only_hook
-  Run& run = active_run();
-  const DType computed = group.weights[0].dtype();
-  const Set<Component> component(run.component, Component::communication);
+  if (group.frozen) return reshard_after_backward(index);  // _runtime_utils.py: _post_backward_reshard_only_hook
+  const Set<Component> component(active_run().component, Component::communication);
   // The views' backward lays the gradients into one, with zeros for the padding: the reduction copies nothing.
-  Tensor flat_gradient = allocate({group.padded}, computed, {&flat_gradient_rule});
+  Tensor flat_gradient = allocate({group.padded}, group.weights[0].dtype(), {&flat_gradient_rule});
   for (const Tensor& weight : group.weights) weight->grad.reset();
-  free_after_backward(group);
+  reshard_after_backward(index);
   if (group.unreduced.defined())
     flat_gradient = group.unreduced;  // added in place
   else if (!reduces_)
@@ -274,9 +319,7 @@ void Fsdp1::reduce(Group& group) {
     return;
   }
   group.unreduced.reset();
-  const Set<Stream> stream(run.stream, Stream::reduce_scatter);
-  Tensor reduced = allocate({group.padded / shards_}, computed, {&reduced_rule});
-  if (computed != group.stored) reduced = allocate({group.padded / shards_}, group.stored, {&reduced_rule});
+  Tensor reduced = reduce_across(group, std::move(flat_gradient));
   if (group.has_gradient()) return;
   set_component(reduced, Component::gradients);
   note_kept(reduced, gradient_rule);
@@ -285,8 +328,21 @@ void Fsdp1::reduce(Group& group) {
   for (const Tensor& part : group.parts) part->grad = alias(reduced, part.shape(), part->strides);
 }
 
+/// _runtime_utils.py: _reduce_grad, and _reduce_grad_no_shard, which reduces in place.
+Tensor Fsdp1::reduce_across(const Group& group, Tensor flat_gradient) const {
+  Run& run = active_run();
+  const DType computed = flat_gradient.dtype();
+  const Shape shard{group.padded / words_.shards};
+  const Set<Stream> stream(run.stream, Stream::reduce_scatter);
+  Tensor reduced = is_whole() ? flat_gradient : allocate(shard, computed, {&reduced_rule});
+  if (computed == group.stored) return reduced;
+  const Set<Stream> of_groups(run.stream, words_.replicated ? Stream::communication : Stream::reduce_scatter);
+  return allocate(shard, group.stored, {&reduced_rule});
+}
+
 void Fsdp1::end_backward() {
-  for (std::size_t i = 0; i < groups_.size(); ++i) after_backward(i);
+  reduce_waiting();
+  for (std::size_t i = 0; i < groups_.size(); ++i) reduce_all(i);
   LayerStretches stretches;
   for (Group& group : groups_) {
     stretches.enter(group.layer);
@@ -296,6 +352,7 @@ void Fsdp1::end_backward() {
     if (formats_.offloaded) group.held_gradient.reset();  // _flat_param.py: prepare_gradient_for_optim
   }
   forward_order_.clear();
+  is_first_step_ = false;
 }
 
 }  // namespace trainmem

@@ -6,13 +6,16 @@
 // format. Gradients set to none stay allocated until the next forward. Of frozen weights nothing is reduced.
 // With CPUOffload the shards come from host memory to be gathered; gradients go there, and their shards on the GPU stay
 // until the whole backward has ended.
-// Under SHARD_GRAD_OP the whole flat parameters stay from the forward to the end of the backward that reduces.
+// Under SHARD_GRAD_OP the whole flat parameters stay from the forward to the end of the backward that reduces. Hybrid
+// shards are reduced once more among the groups, in place, on a stream of its own. Under NO_SHARD each GPU holds the
+// flat parameters whole: with mixed precision a group computes on a cast copy, and gradients are reduced in place.
 // Adapters are wrapped apart from them (peft utils/other.py: fsdp_auto_wrap_policy); here a block's are gathered
 // together. Source: pytorch torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
 #pragma once
 
 #include <vector>
 
+#include "engine/config.h"
 #include "engine/parallel/fsdp.h"
 #include "engine/parallel/module_wrapper.h"
 #include "engine/tensor/tensor.h"
@@ -20,6 +23,16 @@
 namespace trainmem {
 
 class LayerStretches;
+
+/// The words of FullyShardedDataParallel that change what is allocated.
+struct Fsdp1Words {
+  Size shards;                        ///< GPUs that share a flat parameter; 1: NO_SHARD
+  bool replicated = false;            ///< HYBRID_SHARD: other GPUs hold the same shards
+  bool stays_gathered = false;        ///< SHARD_GRAD_OP
+  bool forward_prefetch = false;      ///< from the second forward on, when the order of forwards is known
+  bool inside_recomputation = false;  ///< re-entrant checkpoints run the wrapped blocks
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::backward_pre;
+};
 
 /// Re-entrant recomputation inside a wrapped module leaves gathers as they are; the group is reduced and freed in the
 /// inner backward, where its last gradient arrives. Around a wrapped module it runs the group's forward without
@@ -30,8 +43,7 @@ class LayerStretches;
 /// register_multi_grad_hook.
 class Fsdp1 : public ModuleWrapper {
  public:
-  /// `inside_recomputation`: re-entrant checkpoints run the wrapped blocks. `stays_gathered`: SHARD_GRAD_OP.
-  Fsdp1(Size shards, ShardedFormats formats, bool inside_recomputation, bool stays_gathered);
+  Fsdp1(const Fsdp1Words& words, ShardedFormats formats);
   ~Fsdp1() override;
 
   int open_group(ModulePart part) override;
@@ -59,7 +71,8 @@ class Fsdp1 : public ModuleWrapper {
     int adapters = -1;  ///< group of the adapters beside these weights; -1: none
     bool frozen = false;
     bool root = false;
-    bool reduced = false;  ///< in this backward
+    bool reduced = false;          ///< in this backward
+    bool awaits_backward = false;  ///< its forward has run, its backward has not begun
     std::int32_t layer = -1;
 
     bool has_gradient() const { return !parts.empty() && parts.front()->grad.defined(); }
@@ -74,23 +87,32 @@ class Fsdp1 : public ModuleWrapper {
   void register_parts(Group& group) const;
   void gather(Group& group);
   void gather_all(std::size_t group);
-  void reduce(Group& group);
+  void reduce(std::size_t group);
+  Tensor reduce_across(const Group& group, Tensor flat_gradient) const;
   void free_after_forward(Group& group) const;
   void free_after_backward(Group& group) const;
+  void reshard_after_backward(std::size_t group);
   void before_backward(std::size_t group);
-  /// Starts the gather of the group that ran before this one in forward (_exec_order_utils.py).
-  void prefetch(std::size_t group);
+  /// Starts the gather of the group whose forward is the next (_exec_order_utils.py).
+  void prefetch_in_forward(std::size_t group);
+  /// Starts the gather of the group that ran before this one in forward.
+  void prefetch_in_backward(std::size_t group);
   void after_backward(std::size_t group);
+  void reduce_waiting();
+  void reduce_all(std::size_t group);
 
-  Size shards_;
+  bool is_whole() const { return words_.shards == Size(1); }
+
+  Fsdp1Words words_;
   ShardedFormats formats_;
-  bool inside_recomputation_;
-  bool stays_gathered_;
   std::size_t open_ = 0;
   bool initialised_ = false;  ///< lazily, by the first forward
   bool reduces_ = true;
   std::vector<Group> groups_;
-  std::vector<std::size_t> forward_order_;
+  std::vector<std::size_t> forward_order_;      ///< of this step's modules, as their forwards end
+  std::vector<std::size_t> pre_forward_order_;  ///< of the first forward's, as they begin
+  bool is_first_step_ = true;
+  int waiting_ = -1;  ///< group whose backward is done, but not that of its gradients' views; -1: none
 };
 
 }  // namespace trainmem

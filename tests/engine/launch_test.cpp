@@ -230,53 +230,6 @@ TEST_CASE("DeepSpeed JSON: the three batch sizes say the number of GPUs") {
   CHECK(value(import, "/recipe/gradient_clipping") == "0");
 }
 
-// huggingface/trl examples/accelerate_configs/fsdp2.yaml
-TEST_CASE("accelerate YAML: TRL's FSDP2 file") {
-  const Import import = import_text(R"(# Requires accelerate 1.7.0 or higher
-compute_environment: LOCAL_MACHINE
-debug: false
-distributed_type: FSDP
-downcast_bf16: 'no'
-fsdp_config:
-  fsdp_activation_checkpointing: false
-  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
-  fsdp_cpu_ram_efficient_loading: true
-  fsdp_offload_params: false
-  fsdp_reshard_after_forward: true
-  fsdp_state_dict_type: FULL_STATE_DICT
-  fsdp_version: 2
-machine_rank: 0
-mixed_precision: bf16
-num_machines: 1
-num_processes: 8
-tpu_env: []
-)");
-  CHECK(import.format == "accelerate");
-  CHECK(value(import, "/recipe/data_parallel") == "fsdp");
-  CHECK(value(import, "/recipe/data_parallel_size") == "8");
-  CHECK(value(import, "/recipe/fsdp_version") == "2");
-  CHECK(value(import, "/recipe/precision") == "fsdp_bf16");
-  CHECK(value(import, "/recipe/reshard_after_forward") == "auto");
-  CHECK(is_unused(import, "fsdp_config.fsdp_state_dict_type"));
-}
-
-TEST_CASE("accelerate YAML: hybrid sharding, DeepSpeed, plain data parallelism") {
-  const Import hybrid = import_text(
-      "distributed_type: FSDP\nmixed_precision: bf16\nnum_machines: 4\nnum_processes: 32\n"
-      "fsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n");
-  CHECK(value(hybrid, "/recipe/fsdp_version") == "1");
-  CHECK(value(hybrid, "/recipe/hybrid_shard_size") == "8");
-  const Import zero = import_text(
-      "deepspeed_config:\n  zero_stage: 2\n  gradient_accumulation_steps: 4\ndistributed_type: DEEPSPEED\n"
-      "mixed_precision: bf16\nnum_processes: 8\n");
-  CHECK(value(zero, "/recipe/data_parallel") == "zero2");
-  CHECK(value(zero, "/recipe/precision") == "bf16_mixed");
-  CHECK(value(zero, "/recipe/gradient_accumulation_steps") == "4");
-  const Import plain = import_text("distributed_type: MULTI_GPU\nmixed_precision: fp16\nnum_processes: 2\n");
-  CHECK(value(plain, "/recipe/data_parallel") == "ddp");
-  CHECK(value(plain, "/recipe/precision") == "fp16_autocast");
-}
-
 TEST_CASE("import: a model with a vision part is its language model") {
   const Import import = import_text(R"({"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3",
     "vision_config": {"hidden_size": 1152}, "text_config": {"model_type": "gemma3_text", "hidden_size": 2560,

@@ -61,6 +61,8 @@ const labels: Record<string, string> = {
   fused_rope: 'Fused RoPE',
   fsdp_version: 'FSDP version',
   fsdp_wrap_embeddings: 'FSDP wraps embeddings',
+  fsdp_forward_prefetch: 'FSDP1 forward prefetch',
+  fsdp_backward_prefetch: 'FSDP1 backward prefetch',
   ddp_bucket_mb: 'DDP bucket',
   hidden_act: 'Activation function',
   gated_mlp: 'Gated MLP',
