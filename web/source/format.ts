@@ -22,11 +22,11 @@ const scales: Record<Units, readonly [number, string][]> = {
 // A formatter is made once for each precision: making one takes longer than all else that an edit draws.
 const formatters = new Map<string, Intl.NumberFormat>();
 
-function formatted(value: number, least: number, most: number): string {
-  const key = `${least} ${most}`;
+function formatted(value: number, least: number, most: number, kind: 'Fraction' | 'Significant' = 'Fraction'): string {
+  const key = `${least} ${most} ${kind}`;
   let formatter = formatters.get(key);
   if (!formatter) {
-    formatter = new Intl.NumberFormat('en', { minimumFractionDigits: least, maximumFractionDigits: most });
+    formatter = new Intl.NumberFormat('en', { [`minimum${kind}Digits`]: least, [`maximum${kind}Digits`]: most });
     formatters.set(key, formatter);
   }
   return formatter.format(value);
@@ -120,13 +120,10 @@ export function duration(seconds: number): string {
   return seconds > 0 ? `${threeDigits(seconds * 1e6)} \u00b5s` : '0 s';
 }
 
-const threeDigits = (value: number) =>
-  value >= 100
-    ? significant(value)
-    : value.toLocaleString('en', { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+const threeDigits = (value: number) => (value >= 100 ? significant(value) : formatted(value, 3, 3, 'Significant'));
 
 /** So many digits that count, whole numbers in full: "3.35", "48.6", "11,219". */
 export function significant(value: number, digits = 3): string {
   const whole = Math.abs(value) >= 10 ** (digits - 1);
-  return value.toLocaleString('en', whole ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: digits });
+  return whole ? formatted(value, 0, 0) : formatted(value, 1, digits, 'Significant');
 }

@@ -38,20 +38,22 @@ export function heading(section: SectionName, preset: Preset): string {
 
 const first = ['llama2', 'llama3', 'qwen3', 'mistral', 'gpt3', 'gpt2', 'NVIDIA', 'AMD', 'One GPU', 'One machine'];
 const size = (preset: Preset) => asNumber(preset.parameters) || -asNumber(preset.memory_bytes) || gpusOf(preset);
+const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 const sorted = new WeakMap<readonly Preset[], Preset[]>();
 
 /** Families that most people look for stand first; within a family by size. */
 function ordered(section: SectionName, presets: readonly Preset[]): Preset[] {
   let found = sorted.get(presets);
   if (!found) {
-    const rank = (preset: Preset) => (first.indexOf(heading(section, preset)) + first.length + 1) % (first.length + 1);
-    found = [...presets].sort(
-      (a, b) =>
-        rank(a) - rank(b) ||
-        heading(section, a).localeCompare(heading(section, b)) ||
-        size(a) - size(b) ||
-        a.name.localeCompare(b.name),
+    const keyed = presets.map(preset => {
+      const title = heading(section, preset);
+      const rank = (first.indexOf(title) + first.length + 1) % (first.length + 1);
+      return { preset, rank, title, size: size(preset) };
+    });
+    keyed.sort(
+      (a, b) => a.rank - b.rank || order(a.title, b.title) || a.size - b.size || order(a.preset.name, b.preset.name),
     );
+    found = keyed.map(({ preset }) => preset);
     sorted.set(presets, found);
   }
   return found;
@@ -60,7 +62,17 @@ function ordered(section: SectionName, presets: readonly Preset[]): Preset[] {
 /** What most names of a family begin with: "Llama 2" of "Llama 2 7B" and "Llama 2 13B", "Llama 3" of 3.1 and 3.2. */
 export function familyTitle(section: SectionName, presets: readonly Preset[], family: string): string {
   if (section !== 'model') return family;
-  const names = presets.filter(preset => heading(section, preset) === family).map(preset => preset.name);
+  const known = titled.get(presets) ?? new Map<string, string>();
+  titled.set(presets, known);
+  const title = known.get(family) ?? commonStart(presets, family);
+  known.set(family, title);
+  return title;
+}
+
+const titled = new WeakMap<readonly Preset[], Map<string, string>>();
+
+function commonStart(presets: readonly Preset[], family: string): string {
+  const names = presets.filter(preset => heading('model', preset) === family).map(preset => preset.name);
   for (const pattern of [/^\S+ \S+(?= )/, /^\S+ \d+(?=[. ])/, /^\S+(?= )/]) {
     const starts = names.map(name => pattern.exec(name)?.[0]);
     const common = starts.find(start => start && starts.filter(other => other === start).length > names.length / 2);

@@ -258,11 +258,13 @@ export class TrainmemCalculator extends LitElement implements View {
       if (opening) this.renderRoot.querySelector<HTMLElement>(`#search-${this.picker.section}`)?.focus();
       this.renderRoot.querySelector('.option.active')?.scrollIntoView({ block: opening ? 'center' : 'nearest' });
     });
-    if (picker && !picker.whole) afterPaint(() => this.completeList(picker.matches));
+    if (picker && picker.drawn < picker.matches.length) afterPaint(() => this.drawMore(picker));
   }
 
-  private completeList(matches: PickerState['matches']): void {
-    if (this.picker?.matches === matches && !this.picker.whole) this.setPicker({ ...this.picker, whole: true });
+  /** The rest of a list, in parts that no key has to wait for. */
+  private drawMore({ matches, drawn }: PickerState): void {
+    if (this.picker?.matches !== matches || this.picker.drawn !== drawn) return;
+    this.setPicker({ ...this.picker, drawn: drawn + 40 });
   }
 
   explain(path: string): void {

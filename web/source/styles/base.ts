@@ -97,7 +97,9 @@ export const base = css`
   .column {
     min-inline-size: 0;
   }
+  /* A stacking context each: one that changes is painted again by itself. */
   .panel {
+    isolation: isolate;
     min-inline-size: 0;
     padding: 20px;
     background: var(--surface);

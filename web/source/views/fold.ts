@@ -9,7 +9,7 @@ export interface Folds {
   toggle(id: string): void;
 }
 
-export function fold(folds: Folds, id: string, title: string, gist: string, body: () => unknown, busy = false) {
+export function fold(folds: Folds, id: string, title: string, gist: unknown, body: () => unknown, busy = false) {
   const open = folds.open.has(id);
   return html`<section class="panel fold" id=${id} aria-label=${title} aria-busy=${busy}>
     <h3>

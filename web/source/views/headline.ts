@@ -1,6 +1,7 @@
 // The answer in one sentence, with its verdict; and the same as a slim line that stays in sight while editing.
 
 import { css, html, nothing, type TemplateResult } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import type { GoodAnswer, Summary, Verdict } from '../border.js';
 import { fitsWithoutCache, phaseWords } from '../components.js';
 import { exactBytes, gigabytes, grouped, plural, type Units, words } from '../format.js';
@@ -93,16 +94,24 @@ function remedyLine(view: View, { fit }: Verdict) {
 }
 
 export function headline(view: View, result: Summary, withLegend: boolean, tools: TemplateResult) {
-  const { units } = view.calculator.state;
+  const { units, subject } = view.calculator.state;
   const { stale, fetching } = view.calculator;
-  const { verdict } = result;
-  const gpus = result.num_gpus > 1 ? `On each of ${grouped(result.num_gpus)} GPUs` : 'On one GPU';
-  const [needs, total] = need(result);
+  const shown = [result, units, subject, stale, withLegend, view.view, view.readonly, view.companion.remedy];
   return html`<section class="panel answer" part="answer" id="answer" aria-label="Answer" aria-busy=${fetching}>
     <div class=${stale ? 'stale' : ''}>
       ${fetching ? html`<p class="fetching" role="status">Fetching the engine \u2026</p>` : nothing}
       ${stale ? html`<p class="stalemark">The last configuration that could be computed</p>` : nothing}
-      <div class="topline">
+      ${guard(shown, () => answer(view, result, withLegend))} ${tools}
+    </div>
+  </section>`;
+}
+
+function answer(view: View, result: Summary, withLegend: boolean) {
+  const { units } = view.calculator.state;
+  const { verdict } = result;
+  const gpus = result.num_gpus > 1 ? `On each of ${grouped(result.num_gpus)} GPUs` : 'On one GPU';
+  const [needs, total] = need(result);
+  return html`<div class="topline">
         <h2 class="headline">
           <span class="subject">${view.calculator.state.subject}</span> ${needs}
           <span class="total" title=${exactBytes(total)}>${gigabytes(total, units)}</span>
@@ -116,9 +125,7 @@ export function headline(view: View, result: Summary, withLegend: boolean, tools
         ${result.host ? html`Another ${gigabytes(result.host, units)} for each GPU are in host memory.` : nothing}
         ${result.global_batch_size > 0 ? html`<span class="batch">Global batch ${plural(result.global_batch_size, 'sequence')}.</span>` : nothing}
       </p>
-      ${remedyLine(view, verdict)} ${bar(view, result)} ${withLegend ? legend(view, result) : nothing} ${tools}
-    </div>
-  </section>`;
+      ${remedyLine(view, verdict)} ${bar(view, result)} ${withLegend ? legend(view, result) : nothing}`;
 }
 
 export function slimLine(view: View, good: GoodAnswer) {

@@ -1,6 +1,7 @@
 // Model, GPU and recipe: three lists with a search box each (the combobox pattern of the ARIA practices guide).
 
 import { html, nothing } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import type { Preset, Section, SectionName } from '../border.js';
 import { optionLabel } from '../fields.js';
@@ -70,7 +71,7 @@ function keys(view: View, picker: PickerState) {
 }
 
 /** As many as can be seen at once: the others are drawn when these are on the screen. */
-const inSight = 20;
+const inSight = 14;
 
 interface Family {
   title: string;
@@ -90,13 +91,13 @@ function families(section: SectionName, presets: readonly Preset[]): Family[] {
 }
 
 function list(view: View, picker: PickerState) {
-  const { section, matches, active, whole } = picker;
+  const { section, matches, active, drawn } = picker;
   const { presets } = view.calculator.state.engine!;
   const { units } = view.calculator.state;
   const chosen = view.calculator.preset(section)?.id ?? '';
   const current = matches[active];
-  const from = whole ? 0 : Math.max(0, Math.min(active - inSight / 2, matches.length - inSight));
-  const shown = whole ? matches : matches.slice(from, from + inSight);
+  const from = Math.max(0, Math.min(active - Math.floor(drawn / 2), matches.length - drawn));
+  const shown = matches.slice(from, from + drawn);
   const option = (preset: Preset) => {
     const described = section === 'recipe' ? asText(preset.description) : '';
     return html`<div
@@ -150,7 +151,7 @@ function list(view: View, picker: PickerState) {
         @input=${(event: Event) => {
           const query = (event.target as HTMLInputElement).value;
           const found = search(section, presets[lists[section]], query);
-          view.setPicker({ section, query, matches: found, active: 0, whole: found.length <= inSight });
+          view.setPicker({ section, query, matches: found, active: 0, drawn: inSight });
         }}
         @keydown=${keys(view, picker)}
       />
@@ -175,17 +176,26 @@ function defaultRecipe(view: View): string {
   return framework ? `Defaults of ${framework}` : 'Defaults';
 }
 
+/** Drawn again only when something in it has changed. */
 function picker(view: View, section: SectionName) {
   const { calculator } = view;
+  const { engine, config, good, units } = calculator.state;
   const open = view.picker?.section === section ? view.picker : undefined;
   const edits = calculator.editsIn(section);
+  const framework = section === 'recipe' && calculator.value('/recipe/framework');
+  const shown = [engine, config[section]?.preset, good, units, open, edits, framework, calculator.stale];
+  return guard(shown, () => drawnPicker(view, section, open, edits));
+}
+
+function drawnPicker(view: View, section: SectionName, open: PickerState | undefined, edits: number) {
+  const { calculator } = view;
   const { engine } = calculator.state;
   const custom = section === 'recipe' ? defaultRecipe(view) : 'Custom';
   const name = engine ? (calculator.preset(section)?.name ?? custom) : '\u2026';
   const show = () => {
     const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], '');
     const chosen = matches.findIndex(preset => preset.id === (calculator.preset(section)?.id ?? ''));
-    const first = { section, query: '', matches, active: Math.max(0, chosen), whole: matches.length <= inSight };
+    const first = { section, query: '', matches, active: Math.max(0, chosen), drawn: inSight };
     view.setPicker(open ? undefined : first);
   };
   const leave = (event: FocusEvent) => {

@@ -10,8 +10,8 @@ export interface PickerState {
   query: string;
   active: number;
   matches: Preset[];
-  /** Are all matches drawn, or those around the active one? */
-  whole: boolean;
+  /** How many of the matches are drawn: first those around the active one. */
+  drawn: number;
 }
 
 /** What accompanies a calculator, as its views use it: history, comparison, remedy. */
