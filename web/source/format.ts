@@ -68,7 +68,7 @@ export function count(value: number): string {
     [1e9, 'B'],
     [1e6, 'M'],
   ] as const) {
-    if (value >= size) return `${threeDigits(value / size)} ${name}`;
+    if (value >= 0.9995 * size) return `${threeDigits(value / size)} ${name}`;
   }
   return grouped(value);
 }

@@ -78,7 +78,12 @@ function commonStart(presets: readonly Preset[], family: string): string {
     const common = starts.find(start => start && starts.filter(other => other === start).length > names.length / 2);
     if (common) return common;
   }
-  return family;
+  const shared = names.reduce((start, name) => {
+    let length = 0;
+    while (length < start.length && start[length] === name[length]) length++;
+    return start.slice(0, length);
+  });
+  return shared.length > 2 ? shared.replace(/[\s.-]+$/, '') : family;
 }
 
 /** "24 GiB 24GB" of a card that is sold with 24 GB. */

@@ -77,7 +77,8 @@ test('counts of parameters are short', () => {
   expect(count(13.02e9)).toBe('13.0 B');
   expect(count(1e9)).toBe('1.00 B');
   expect(count(1e6)).toBe('1.00 M');
-  expect(count(999.9e6)).toBe('1,000 M');
+  expect(count(999.9e6)).toBe('1.00 B');
+  expect(count(999.4e6)).toBe('999 M');
 });
 
 test('shares never pretend to be nothing', () => {

@@ -53,5 +53,9 @@ test('a family is named by what most of its names begin with', () => {
   expect(familyTitle('model', models, 'bloom')).toBe('BLOOM');
   const third = ['Llama 3 8B', 'Llama 3.1 8B', 'Llama 3.2 1B'].map(name => ({ id: name, name, family: 'llama3' }));
   expect(familyTitle('model', third, 'llama3')).toBe('Llama 3');
+  const code = ['StarCoderBase 1B', 'StarCoder 15.5B'].map(name => ({ id: name, name, family: 'gpt-bigcode' }));
+  expect(familyTitle('model', code, 'gpt-bigcode')).toBe('StarCoder');
+  const strangers = ['Alpha 1B', 'Beta 2B'].map(name => ({ id: name, name, family: 'mixed' }));
+  expect(familyTitle('model', strangers, 'mixed')).toBe('mixed');
   expect(familyTitle('gpu', models, 'NVIDIA')).toBe('NVIDIA');
 });
