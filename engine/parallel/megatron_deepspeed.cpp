@@ -77,9 +77,7 @@ class StageTraining {
     run_.begin_phase(0, Phase::initialise, "init");
     zero_ = make_zero(config_.recipe);
     megatron::Buffers buffers;
-    model_ = std::make_unique<megatron::StageModel>(
-        megatron::Settings{config_.model, config_.recipe, dtype_, attention_of(config_), sizes_, part_, &buffers, true},
-        false);
+    model_ = std::make_unique<megatron::StageModel>(settings(&buffers), false);
     run_.begin_phase(0, Phase::initialise, "wrap");
     zero_->wrap();
     make_buffers();
@@ -96,13 +94,20 @@ class StageTraining {
     run_.closed = true;
   }
 
-  std::int64_t parameters() {
-    const megatron::StageModel model(
-        {config_.model, config_.recipe, dtype_, attention_of(config_), sizes_, part_, nullptr, true}, false);
-    return model.parameters().value();
-  }
+  std::int64_t parameters() { return megatron::StageModel(settings(nullptr), false).parameters().value(); }
 
  private:
+  megatron::Settings settings(megatron::Buffers* buffers) const {
+    return {.model = config_.model,
+            .recipe = config_.recipe,
+            .dtype = dtype_,
+            .attention = attention_of(config_),
+            .sizes = sizes_,
+            .stage = part_,
+            .buffers = buffers,
+            .deepspeed = true};
+  }
+
   void phase(Phase kind, const char* what) { run_.begin_phase(step_, kind, "step " + std::to_string(step_) + what); }
 
   bool partitioned() const { return config_.recipe.tensor_parallel > 1; }

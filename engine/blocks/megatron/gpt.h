@@ -126,8 +126,9 @@ class StageModel {
   void make_units(bool fold);
   Tensor run(const Unit& unit, Tensor hidden) const;
   /// A parameter without memory of its own, whose gradient is let go of once it is added to the main gradients.
-  Tensor make_leaf(const Shape& shape) const;
-  /// One of `times` equal layers' parameters, counted as often; the name is for readers of the code.
+  /// Megatron-DeepSpeed's have memory, and are called `name` on the tape.
+  Tensor make_leaf(const Shape& shape, const char* name) const;
+  /// One of `times` equal layers' parameters, counted as often.
   Tensor add_parameter(const Shape& shape, const char* name, Size times);
   Norm make_norm(Size width, const char* name, Size times);
   ParallelLinear make_linear(Size in, Size out, bool bias, const char* name, Size times);

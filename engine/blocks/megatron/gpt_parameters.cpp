@@ -65,9 +65,9 @@ Sizes rank_sizes(const Config& config) {
   return z;
 }
 
-Tensor StageModel::make_leaf(const Shape& shape) const {
+Tensor StageModel::make_leaf(const Shape& shape, const char* name) const {
   const Set<Component> component(active_run().component, Component::weights);
-  Tensor leaf = settings_.deepspeed ? allocate(shape, settings_.dtype, {&parameter_rule})
+  Tensor leaf = settings_.deepspeed ? allocate(shape, settings_.dtype, {&parameter_rule, name})
                                     : allocate_nothing(shape, settings_.dtype);
   leaf->requires_grad = true;
   if (!settings_.deepspeed) leaf->gradient_hook = release_gradient;
@@ -75,9 +75,9 @@ Tensor StageModel::make_leaf(const Shape& shape) const {
   return leaf;
 }
 
-Tensor StageModel::add_parameter(const Shape& shape, const char* /*name*/, Size times) {
+Tensor StageModel::add_parameter(const Shape& shape, const char* name, Size times) {
   parameters_ = parameters_ + shape.elements() * times;
-  return make_leaf(shape);
+  return make_leaf(shape, name);
 }
 
 StageModel::Norm StageModel::make_norm(Size width, const char* name, Size times) {
@@ -96,7 +96,7 @@ ParallelLinear StageModel::make_linear(Size in, Size out, bool bias, const char*
   if (std::none_of(linear_shapes_.begin(), linear_shapes_.end(), [&](const Shape& known) { return known == shape; }))
     linear_shapes_.push_back(shape);
   if (bias) result.bias = add_parameter({out}, name, times);
-  if (!settings_.recipe.gradient_accumulation_fusion) result.weight = make_leaf({out, in});
+  if (!settings_.recipe.gradient_accumulation_fusion) result.weight = make_leaf({out, in}, name);
   return result;
 }
 
