@@ -64,6 +64,8 @@ class SettingsReading {
   Import& out() { return out_; }
 
  private:
+  /// A row that holds for the value of its key.
+  void apply_row(const KeyRule& row, const std::string& value);
   void mark(const char* key);
 
   const Settings& settings_;

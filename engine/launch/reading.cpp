@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -6,6 +7,8 @@
 
 namespace trainmem {
 namespace {
+
+constexpr const char* filled_in = "It is filled in when the run starts.";
 
 bool is_yes(const std::string& value) {
   const std::string word = lower_case(value);
@@ -70,32 +73,29 @@ void SettingsReading::leave(const char* key, const std::string& why) {
   out_.unused.push_back({key, *value, why});
 }
 
+void SettingsReading::apply_row(const KeyRule& row, const std::string& value) {
+  if (row.path == nullptr) return leave(row.key, row.ours);
+  if (row.ours != nullptr) return apply(row.key, row.path, row.ours);
+  if (value == "auto") return leave(row.key, filled_in);
+  if (!value.empty() && value[0] == '$') return leave(row.key, "Put the variable's value in.");
+  apply(row.key, row.path, is_yes(value) ? "1" : is_no(value) ? "0" : value);
+}
+
 void SettingsReading::apply_rules(const KeyRule* rules, int count) {
-  for (const KeyRule* rule = rules; rule != rules + count; ++rule) {
-    const std::string* value = find(rule->key);
-    if (value == nullptr) continue;
-    const bool first = rule == rules || std::strcmp(rule[-1].key, rule->key) != 0;
-    if (first) {  // all rows of a key stand together
-      bool matched = false;
-      for (const KeyRule* row = rule; row != rules + count && std::strcmp(row->key, rule->key) == 0; ++row) {
-        const bool any = row->theirs == nullptr || (!matched && std::strcmp(row->theirs, "*") == 0);
-        if (!any && !same_value(row->theirs, *value)) continue;
-        matched = true;
-        if (row->path == nullptr) {
-          leave(row->key, row->ours);
-        } else if (row->ours != nullptr) {
-          apply(row->key, row->path, row->ours);
-        } else if (*value == "auto") {
-          leave(row->key, "It is filled in when the run starts.");
-        } else if (!value->empty() && (*value)[0] == '$') {
-          leave(row->key, "Put the variable's value in.");
-        } else {
-          apply(row->key, row->path, is_yes(*value) ? "1" : is_no(*value) ? "0" : *value);
-        }
-      }
-      if (!matched)
-        leave(rule->key, *value == "auto" ? "It is filled in when the run starts." : "This value is not known here.");
+  const KeyRule* end = rules + count;
+  for (const KeyRule* rows = rules; rows != end;) {  // all rows of a key stand together
+    const KeyRule* next =
+        std::find_if(rows, end, [&](const KeyRule& row) { return std::strcmp(row.key, rows->key) != 0; });
+    const std::string* value = find(rows->key);
+    bool matched = value == nullptr;
+    for (const KeyRule* row = rows; value != nullptr && row != next; ++row) {
+      const bool any = row->theirs == nullptr || (!matched && std::strcmp(row->theirs, "*") == 0);
+      if (!any && !same_value(row->theirs, *value)) continue;
+      matched = true;
+      apply_row(*row, *value);
     }
+    if (!matched) leave(rows->key, *value == "auto" ? filled_in : "This value is not known here.");
+    rows = next;
   }
 }
 
