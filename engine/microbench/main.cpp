@@ -45,6 +45,47 @@ Report measured(const Arguments& arguments, const DeviceFacts& device, Bytes arr
   return report;
 }
 
+/// A device and the size of the arrays that it is measured with.
+struct Target {
+  DeviceFacts device;
+  Bytes array_bytes = 0;
+};
+
+/// The devices that were asked for; none, with complaints, unless all of them can be measured.
+std::vector<Target> targets(const Arguments& arguments, int devices) {
+  std::vector<int> indices = arguments.devices;
+  if (arguments.all_devices) {
+    indices.clear();
+    for (int i = 0; i < devices; ++i) indices.push_back(i);
+  }
+  std::vector<Target> found;
+  bool possible = true;
+  for (const int index : indices) {
+    if (index >= devices) {
+      complain("there is no device " + std::to_string(index) + "; devices count from 0 to " +
+               std::to_string(devices - 1) + ".");
+      possible = false;
+      continue;
+    }
+    const DeviceFacts device = device_facts(index);
+    found.push_back({device, arguments.array_bytes > 0 ? arguments.array_bytes : default_size(device)});
+    const std::string problem = size_problem(found.back().array_bytes, device);
+    if (!problem.empty()) complain("device " + std::to_string(index) + ": " + problem);
+    possible = possible && problem.empty();
+  }
+  return possible ? found : std::vector<Target>();
+}
+
+/// Whether every row was measured and verified; complains of the others.
+bool is_good(const Report& report) {
+  bool good = true;
+  for (const Row& row : report.rows) {
+    if (!row.problem.empty()) complain(std::string(facts(row.job.kernel).name) + ": " + row.problem);
+    good = good && row.problem.empty();
+  }
+  return good;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -61,39 +102,15 @@ int main(int count, char** words) {
     complain("no GPU: " + found.problem + ".");
     return 2;
   }
-  std::vector<int> indices = read.arguments.devices;
-  if (read.arguments.all_devices) {
-    indices.clear();
-    for (int i = 0; i < found.devices; ++i) indices.push_back(i);
-  }
-  std::vector<DeviceFacts> devices;
-  std::vector<Bytes> sizes;
-  bool possible = true;
-  for (const int index : indices) {
-    if (index >= found.devices) {
-      complain("there is no device " + std::to_string(index) + "; devices count from 0 to " +
-               std::to_string(found.devices - 1) + ".");
-      possible = false;
-      continue;
-    }
-    devices.push_back(device_facts(index));
-    sizes.push_back(read.arguments.array_bytes > 0 ? read.arguments.array_bytes : default_size(devices.back()));
-    const std::string problem = size_problem(sizes.back(), devices.back());
-    if (!problem.empty()) complain("device " + std::to_string(index) + ": " + problem);
-    possible = possible && problem.empty();
-  }
-  if (!possible) return 2;
-
   std::vector<Report> reports;
   bool good = true;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    reports.push_back(measured(read.arguments, devices[i], sizes[i]));
-    for (const Row& row : reports.back().rows) {
-      good = good && row.problem.empty();
-      if (!row.problem.empty()) complain(std::string(facts(row.job.kernel).name) + ": " + row.problem);
-    }
-    if (read.arguments.output == Output::table) std::printf("%s%s", i == 0 ? "" : "\n", table(reports.back()).c_str());
+  for (const Target& target : targets(read.arguments, found.devices)) {
+    reports.push_back(measured(read.arguments, target.device, target.array_bytes));
+    good = is_good(reports.back()) && good;
+    if (read.arguments.output != Output::table) continue;
+    std::printf("%s%s", reports.size() == 1 ? "" : "\n", table(reports.back()).c_str());
   }
+  if (reports.empty()) return 2;
   if (read.arguments.output == Output::csv) std::fputs(csv(reports).c_str(), stdout);
   // A block without its bandwidth would be no measurement: a run that failed gives none.
   if (read.arguments.output == Output::json && good) std::fputs(json(reports, today()).c_str(), stdout);
