@@ -70,7 +70,7 @@ Recording full_recording(const Config& config, std::int64_t stage, const Recordi
                                    config.recipe.framework == Framework::megatron ||
                                    uses_megatron_deepspeed(config.recipe);
   if (!folds_micro_batches && expand(folded, tape)) return tape;
-  return run_training(config, {.steps = step_count, .short_accumulation = true, .stage = stage});
+  return run_training(config, {.short_accumulation = true, .stage = stage});
 }
 
 std::int64_t worst_stage(const std::vector<Stage>& stages) {
@@ -86,8 +86,7 @@ Result estimate(const Config& config) {
   StageRuns runs = run_stages(config);
   result.stages = std::move(runs.stages);
   const std::int64_t stage = worst_stage(result.stages);
-  if (runs.folded_stage != stage)
-    runs.folded = run_training(config, {.steps = step_count, .fold = true, .stage = stage});
+  if (runs.folded_stage != stage) runs.folded = run_training(config, {.fold = true, .stage = stage});
   const Recording tape = full_recording(config, stage, runs.folded);
   const std::vector<FoldedPhase> folded = fold(tape);
   const FoldedPhase& peak = highest(folded);

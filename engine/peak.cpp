@@ -17,8 +17,7 @@ Bytes workspace_beside(const Config& config) {
 }
 
 Peak stage_peak(const Config& config, std::int64_t stage) {
-  const std::vector<FoldedPhase> folded =
-      fold(run_training(config, {.steps = step_count, .fold = true, .stage = stage}));
+  const std::vector<FoldedPhase> folded = fold(run_training(config, {.fold = true, .stage = stage}));
   const FoldedPhase& peak = highest(folded);
   return {peak.peak.total, peak.peak.components, peak.phase};
 }

@@ -10,8 +10,6 @@
 
 namespace trainmem {
 
-constexpr std::int32_t step_count = 2;  ///< steps of a run; the second is the steady state
-
 struct Peak {
   Bytes allocated = 0;
   ComponentBytes components{};

@@ -1,4 +1,5 @@
-// Peaks of many configurations, as sweeps, plans and advice ask for them.
+// Peaks of very many configurations, for programs that search among them. The plans and advice of this project ask for
+// a few hundred, and run each (peak.h).
 #pragma once
 
 #include <cstdint>

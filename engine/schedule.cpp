@@ -133,7 +133,7 @@ Schedule::Schedule(const Config& config, std::int64_t stage) : traced_(open_size
     size = trace.input(traced_[i]);
     inputs.push_back(i);
   });
-  const Recording tape = run_training(traced, {.steps = step_count, .fold = true, .stage = stage});
+  const Recording tape = run_training(traced, {.fold = true, .stage = stage});
   const std::vector<Moment> moments = highest_moments(tape, trace);
   ScheduleBuilder(trace, *this)(moments);
   // An input of the trace is one of the open sizes.

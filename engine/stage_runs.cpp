@@ -31,7 +31,7 @@ std::int64_t stage_parameters(const Config& config, const PipelineStage& stage) 
 
 /// A pipeline stage by the fold of its tape.
 Stage stage_by_fold(const Config& config, const PipelineStage& part, StageRuns& runs) {
-  Recording tape = run_training(config, {.steps = step_count, .fold = true, .stage = part.index});
+  Recording tape = run_training(config, {.fold = true, .stage = part.index});
   const std::vector<FoldedPhase> folded = fold(tape);
   const Alive& peak = highest(folded).peak;
   if (peak.total > runs.folded_peak) {

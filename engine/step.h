@@ -8,8 +8,11 @@
 
 namespace trainmem {
 
+/// Steps of a run: the last one is the steady state, for optimizer states exist from the first one on.
+inline constexpr std::int32_t step_count = 2;
+
 struct StepOptions {
-  std::int32_t steps = 2;           ///< the last one is the steady state: optimizer states exist from the first one on
+  std::int32_t steps = step_count;
   bool short_accumulation = false;  ///< three micro-batches stand for more of them
   bool fold = false;                ///< equal layers and micro-batches once, with repeat marks
   std::int64_t stage = 0;           ///< pipeline stage
