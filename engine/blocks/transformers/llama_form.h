@@ -9,34 +9,36 @@ struct LlamaForm {
   const char* model_type;
   enum class BlockForm { llama, stablelm, gemma2, olmo2, cohere, minimax } block = BlockForm::llama;
   NormLayer::Form norm = NormLayer::Form::llama;
-  /// How RoPE turns query and key: all channels; with fp32 tables; with tables of the embeddings' format, cast back to
-  /// what they were; in fp32 with neighbouring channels as pairs; only the first channels, joined at once or after both
-  /// are turned.
-  /// The two halves each by itself. Latent attention: complex numbers, or neighbouring channels moved apart first.
-  /// Neighbouring channels as pairs, with tables that every block makes: of all channels, of the first ones, in fp32.
-  /// Models that see have three positions for each token: tables that every block puts together, or put together once.
+  /// How RoPE turns query and key.
   enum class Turning {
-    whole,
-    fp32_tables,
-    cast_back,
-    cohere,
-    phi3,
-    stablelm,
-    nemotron,
-    halves,
-    complex,
-    pairs,
-    helium,
-    glm,
-    ernie,
-    three_positions,
-    interleaved_positions
+    whole,                  ///< all channels of a head
+    fp32_tables,            ///< with tables in fp32
+    cast_back,              ///< in fp32, with tables of the embeddings' format; the results are cast back
+    cohere,                 ///< in fp32, neighbouring channels as pairs
+    phi3,                   ///< the first channels, each of query and key joined to the others at once
+    stablelm,               ///< the same; what was split stays a local variable of the forward
+    nemotron,               ///< the first channels, joined after both are turned
+    halves,                 ///< the two halves of the channels each by itself
+    complex,                ///< latent attention: as complex numbers
+    pairs,                  ///< latent attention: neighbouring channels are moved apart first
+    helium,                 ///< neighbouring channels as pairs, with tables that every block makes
+    glm,                    ///< the same of the first channels
+    ernie,                  ///< the same of all channels, in fp32
+    three_positions,        ///< models that see: three positions for each token, put together by every block
+    interleaved_positions,  ///< the same, put together once
   } turning = Turning::whole;
-  /// Where norms of each head's query and key stand: on (b, s, heads, d), on (b, heads, s, d), or on what RoPE turned.
-  enum class QueryKeyNorm { heads_last, heads_first, turned } query_key_norm = QueryKeyNorm::heads_last;
-  /// In which order the heads are set apart: each projection at once; after all three projections; or with the
-  /// transposition left to the end, after the norms. Backward goes the other way round.
-  enum class Heads { at_once, after_projections, transposed_last } heads = Heads::at_once;
+  /// Where norms of each head's query and key stand.
+  enum class QueryKeyNorm {
+    heads_last,   ///< on (b, s, heads, d)
+    heads_first,  ///< on (b, heads, s, d)
+    turned,       ///< on what RoPE turned
+  } query_key_norm = QueryKeyNorm::heads_last;
+  /// In which order the heads are set apart. Backward goes the other way round.
+  enum class Heads {
+    at_once,            ///< each projection's
+    after_projections,  ///< after all three projections
+    transposed_last,    ///< with the transposition left to the end, after the norms
+  } heads = Heads::at_once;
   bool two_rotaries = false;      ///< sliding layers have tables of their own
   bool both_masks = false;        ///< a mask without a window is made even where every layer has one
   bool inner_dropout = false;     ///< attention and MLP end with their dropout: o_proj's result goes before the sum
