@@ -162,7 +162,7 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   const auto* model_type = keys.find({"model_type"});
   if (model_type == nullptr) {
     issues.push_back(
-        {"missing_key", "/model_type", "The configuration names no model_type.", "Paste the whole config.json."});
+        {"missing", "/model_type", "The configuration names no model_type.", "Paste the whole config.json."});
     return {};
   }
   const Model* defaults = huggingface_defaults(class_of(model_type->text));

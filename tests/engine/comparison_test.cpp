@@ -81,7 +81,12 @@ TEST_CASE("comparison: any text is read without surprises") {
   Random random(12);
   for (int i = 0; i < 2000; ++i) {
     const std::string text = "a." + random_text(random, 200);
-    if (is_comparison(text)) parse_comparison(text);
+    if (!is_comparison(text)) continue;
+    const ReadComparison read = parse_comparison(text);
+    const ReadComparison again = parse_comparison(format_comparison(read.a.config, read.b.config));
+    INFO(text);
+    CHECK(again.a.config == read.a.config);
+    CHECK(again.b.config == read.b.config);
   }
 }
 

@@ -173,7 +173,7 @@ TEST_CASE("Hugging Face: a class that is not known and an unknown activation are
   issues.clear();
   read(R"({"hidden_size": 64})", issues);
   REQUIRE(issues.size() == 1);
-  CHECK(issues[0].code == "missing_key");
+  CHECK(issues[0].code == "missing");
 }
 
 TEST_CASE("Hugging Face: of a model that sees, the language model is read, and whether it is tied") {
