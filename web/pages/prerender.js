@@ -58,7 +58,10 @@ function recorded(engine) {
   ask('estimate', JSON.stringify(first));
   ask('read_link', firstLink);
   ask('advice', firstLink);
-  return JSON.stringify({ version: engine.version(), presets: JSON.parse(engine.presets()), answers });
+  const { models, ...others } = JSON.parse(engine.presets());
+  // What the page says nothing of is not sent.
+  const shown = models.map(({ active_parameters, model_type, ...model }) => model);
+  return JSON.stringify({ version: engine.version(), presets: { models: shown, ...others }, answers });
 }
 
 function table(found) {
