@@ -8,23 +8,25 @@ import type { View } from './view.js';
 
 const share = (part: number, whole: number) => `${((100 * part) / whole).toFixed(4)}%`;
 
-/** Does a line at `at` run through the first half of the segment, where its label would stand? */
-function crossed(segments: readonly Segment[], index: number, at: number): boolean {
-  const before = segments.slice(0, index).reduce((sum, one) => sum + one.bytes, 0);
-  return at > before && at < before + segments[index]!.bytes / 2;
+/** The part of the segment that lies before a line at `at`: 0 to 1. */
+function before(segments: readonly Segment[], index: number, at: number): number {
+  const start = segments.slice(0, index).reduce((sum, one) => sum + one.bytes, 0);
+  return Math.min(1, Math.max(0, (at - start) / segments[index]!.bytes));
 }
 
 export function segmentsOf(segments: Segment[], scale: number, units: Units, labels: boolean, line = 0) {
-  return segments.map(
-    (segment, index) => html`<div
-      class="segment ${labels && crossed(segments, index, line) ? 'crossed' : ''}"
+  return segments.map((segment, index) => {
+    // A label stands beside the line, on the side that has more room.
+    const left = labels ? before(segments, index, line) : 1;
+    return html`<div
+      class="segment ${left > 0 && left < 0.5 ? 'crossed' : ''}"
       data-part=${segment.name}
       title="${segment.label}: ${bytes(segment.bytes, units)} (${exactBytes(segment.bytes)})"
-      .style=${`inline-size:${share(segment.bytes, scale)}`}
+      .style=${`inline-size:${share(segment.bytes, scale)};--room:${share(Math.max(left, 1 - left), 1)}`}
     >
       ${labels ? html`<span class="plate ${segment.label.length > 15 ? 'long' : segment.label.length > 9 ? 'middle' : ''}">${segment.label}</span>` : nothing}
-    </div>`,
-  );
+    </div>`;
+  });
 }
 
 const hover = (view: View) => (event: PointerEvent) =>
@@ -129,7 +131,7 @@ export const barStyles = css`
   }
   .plate {
     display: none;
-    max-inline-size: calc(100% - 12px);
+    max-inline-size: calc(var(--room, 100%) - 12px);
     margin: 6px;
     padding: 1px 6px;
     border-radius: 5px;

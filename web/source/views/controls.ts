@@ -189,6 +189,7 @@ export const controlStyles = css`
   }
   .group > summary > svg {
     flex: none;
+    margin-inline-start: auto;
   }
   .group > summary svg {
     color: var(--muted);

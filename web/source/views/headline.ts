@@ -290,6 +290,8 @@ export const headlineStyles = css`
   .slimbar {
     position: relative;
     block-size: 8px;
+    border-radius: 4px;
+    background: var(--sunken);
   }
   .slimbar .capacity {
     inset-block: -2px;

@@ -156,6 +156,9 @@ export const toolbarStyles = css`
     .toolbar {
       justify-content: start;
     }
+    .toolbar .copy {
+      flex: 1;
+    }
   }
   .printed {
     display: none;
