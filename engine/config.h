@@ -13,7 +13,7 @@
 
 namespace trainmem {
 
-enum class Activation { silu, gelu, gelu_new, gelu_pytorch_tanh, relu, relu2, clamped_swiglu, gelu_fast };
+enum class Activation { silu, gelu, gelu_new, gelu_pytorch_tanh, relu, relu2, clamped_swiglu, gelu_fast, xielu };
 enum class Norm { layernorm, rmsnorm };
 enum class NormPlacement { pre, post, pre_and_post };
 enum class QkNorm { none, per_head, full };

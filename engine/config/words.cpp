@@ -3,8 +3,8 @@
 namespace trainmem {
 namespace {
 
-constexpr const char* activations[] = {"silu", "gelu",  "gelu_new",       "gelu_pytorch_tanh",
-                                       "relu", "relu2", "clamped_swiglu", "gelu_fast"};
+constexpr const char* activations[] = {"silu",           "gelu",      "gelu_new", "gelu_pytorch_tanh", "relu", "relu2",
+                                       "clamped_swiglu", "gelu_fast", "xielu"};
 constexpr const char* norms[] = {"layernorm", "rmsnorm"};
 constexpr const char* norm_placements[] = {"pre", "post", "pre_and_post"};
 constexpr const char* qk_norms[] = {"none", "per_head", "full"};
@@ -75,7 +75,7 @@ Words list(const char* const (&all)[count]) {
 
 }  // namespace
 
-Words words(Activation) { return list<Activation::gelu_fast>(activations); }
+Words words(Activation) { return list<Activation::xielu>(activations); }
 Words words(Norm) { return list<Norm::rmsnorm>(norms); }
 Words words(NormPlacement) { return list<NormPlacement::pre_and_post>(norm_placements); }
 Words words(QkNorm) { return list<QkNorm::full>(qk_norms); }

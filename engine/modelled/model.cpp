@@ -74,6 +74,11 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
         "Heads of a " + type + " model that do not make up hidden_size are not yet modelled.",
         "Give hidden_size / num_attention_heads.");
   }
+  if (type == "codegen" && model.num_attention_heads % 4 != 0) {
+    add(issues, "/model/num_attention_heads",
+        "Heads of a codegen model that are no multiple of 4 are not yet modelled.",
+        "CodeGenAttention divides them into four groups.");
+  }
   const bool shares_heads = type == "falcon" || type == "phi" || type == "gpt_bigcode";
   if (!shares_heads && model.num_key_value_heads != model.num_attention_heads) {
     add(issues, "/model/num_key_value_heads",

@@ -223,6 +223,14 @@ constexpr Missing<Config> all_missing[] = {
               c.recipe.fsdp_version == 1 && c.recipe.framework != Framework::megatron;
      },
      "0"},
+    {"/model/hidden_act", "xIELU elsewhere than in the MLP of a dense Apertus, which has no gate, is",
+     "Choose another activation, or model_type apertus.",
+     [](const Config& c) {
+       const Model& m = c.model;
+       return m.hidden_act == Activation::xielu &&
+              (m.model_type != "apertus" || m.gated_mlp || m.experts.num_experts > 0 || has_megatron_layers(c));
+     },
+     "silu"},
     {"/recipe/recomputation", "Recomputation by Megatron's modules under another framework is",
      "Choose framework megatron, or none, selective_operations or full.",
      [](const Config& c) {

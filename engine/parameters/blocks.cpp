@@ -118,6 +118,9 @@ void mlp(ParameterBuilder& b, const MlpNames& names, std::int64_t width, bool bi
     b.linear(names.up, bias ? "layers.*.mlp.up.bias" : nullptr, Kind::mlp, width, m.hidden_size, column);
   }
   b.linear(names.down, bias ? "layers.*.mlp.down.bias" : nullptr, Kind::mlp, m.hidden_size, width, row);
+  if (m.hidden_act != Activation::xielu) return;
+  b.vector("layers.*.mlp.activation.positive", Kind::mlp, 1);
+  b.vector("layers.*.mlp.activation.negative", Kind::mlp, 1);
 }
 
 void router(ParameterBuilder& b) {

@@ -10,7 +10,7 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "gpt2") return {.norms = Norms::before_each, .fused_query_key_value = true, .transposed_linear = true};
   if (type == "megatron-gpt")
     return {.norms = Norms::before_each, .fused_query_key_value = true, .fused_gate_up = true};
-  if (type == "gpt_bigcode") return {.norms = Norms::before_each, .fused_query_key_value = true};
+  if (type == "gpt_bigcode" || type == "codegen") return {.norms = Norms::before_each, .fused_query_key_value = true};
   if (type == "gptj" || type == "gpt_neo") return {.norms = Norms::before_each, .query_last = true};
   if (type == "bloom" || type == "mpt") return {.norms = Norms::before_each, .fused_query_key_value = true};
   if (type == "dbrx") return {.norms = Norms::before_each, .fused_query_key_value = true, .flat_experts = true};

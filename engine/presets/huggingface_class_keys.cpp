@@ -147,6 +147,7 @@ struct ClassReader {
 constexpr ClassReader readers[] = {
     {"gpt_neox", read_gpt_neox},
     {"gptj", read_gptj},
+    {"codegen", read_gptj},
     {"phi3", read_phi3},
     {"opt", read_opt},
     {"gpt2", read_gpt2},

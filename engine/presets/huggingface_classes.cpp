@@ -82,6 +82,15 @@ Model ministral3() {
   return model;
 }
 
+Model apertus() {
+  Model model = rmsnorm_llama("apertus");
+  sizes(model, 131072, 4096, 32, 32, 32, 14336, 65536);
+  model.hidden_act = Activation::xielu;
+  model.gated_mlp = false;
+  model.qk_norm = QkNorm::per_head;
+  return model;
+}
+
 Model nanochat() {
   Model model = rmsnorm_llama("nanochat");
   sizes(model, 50304, 768, 12, 6, 6, 8192, 2048);
@@ -305,6 +314,7 @@ const Model classes[] = {stablelm(),
                          hunyuan(),
                          ministral3(),
                          nanochat(),
+                         apertus(),
                          granitemoehybrid(),
                          qwen2_vl("qwen2_vl_text"),
                          qwen2_vl("qwen2_5_vl_text"),

@@ -73,6 +73,13 @@ Model gptj() {
   return model;
 }
 
+Model codegen() {
+  Model model = gptj();
+  model.model_type = "codegen";
+  model.partial_rotary_factor = 0.25;
+  return model;
+}
+
 Model opt() {
   Model model = layernorm_gpt("opt");
   sizes(model, 50272, 768, 12, 12, 0, 3072, 2048);
@@ -136,8 +143,8 @@ Model starcoder2() {
   return model;
 }
 
-const Model classes[] = {gpt2(),  gpt_bigcode(), gpt_neo(), gpt_neox(), gptj(),      opt(),
-                         bloom(), mpt(),         falcon(),  phi(),      starcoder2()};
+const Model classes[] = {gpt2(), gpt_bigcode(), gpt_neo(), gpt_neox(), gptj(), codegen(),
+                         opt(),  bloom(),       mpt(),     falcon(),   phi(),  starcoder2()};
 
 }  // namespace
 

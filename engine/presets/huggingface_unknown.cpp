@@ -21,8 +21,6 @@ constexpr Reason reasons[] = {
     {"qwen3_next,qwen3_5,qwen3_5_moe,kimi_linear", "its linear attention (gated delta rule)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},
     {"lfm2,lfm2_moe", "its convolutions", "Use a model of attention and MLP layers, dense or with experts."},
-    {"apertus", "its activation (xIELU)", "Use a model with one that is known, such as llama or nemotron."},
-    {"codegen", "its attention", "All else is as in model_type gptj."},
     {"deepseek_v32,glm_moe_dsa", "its sparse attention", "All else is as in model_type deepseek_v3."},
     {"gemma3n,gemma3n_text", "its embeddings of each layer", "Use gemma3_text or gemma2."},
     {"mllama,mllama_text_model", "its attention to images",

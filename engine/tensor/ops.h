@@ -47,6 +47,12 @@ Tensor relu(Tensor x);
 Tensor tanh(Tensor x);
 Tensor sigmoid(Tensor x);
 Tensor clamp(Tensor x);  ///< between two numbers
+// In pieces, piecewise.cpp.
+Tensor softplus(Tensor x);
+Tensor expm1(Tensor x);
+Tensor greater_than_number(const Tensor& x);         ///< where it is, 1 byte an element
+Tensor minimum_with(Tensor x, const Tensor& bound);  ///< a bound that wants no gradient
+Tensor where(const Tensor& condition, Tensor a, Tensor b);
 Tensor dropout(Tensor x, double probability);
 Tensor masked_fill(Tensor x, const Tensor& mask);  ///< with a number
 inline Tensor operator+(Tensor a, Tensor b) { return add(std::move(a), std::move(b)); }

@@ -6,6 +6,7 @@
 #include "engine/accuracy/translate.h"
 #include "engine/border/json_io.h"
 #include "engine/config/values.h"
+#include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
 #include "tests/catch.h"
 
@@ -153,6 +154,19 @@ TEST_CASE("Hugging Face: a published config.json is the model of its preset") {
   apply_model_preset(preset, expected, issues);
   REQUIRE(issues.empty());
   CHECK(differences(model, expected.model) == "");
+}
+
+TEST_CASE("Hugging Face: Apertus and CodeGen have the parameters of their classes") {
+  // Counted by torch in tests/traces/other_families.json; each MLP of Apertus has two numbers that its activation
+  // learns.
+  Issues issues;
+  const auto count = [&](const char* text) { return parameter_count(read(text, issues)); };
+  CHECK(count(R"({"model_type": "apertus", "vocab_size": 5003, "hidden_size": 256, "num_hidden_layers": 3,
+                  "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 640,
+                  "hidden_act": "xielu"})") == 4038086);
+  CHECK(count(R"({"model_type": "codegen", "vocab_size": 5003, "n_embd": 256, "n_layer": 3, "n_head": 8,
+                  "n_positions": 2048, "rotary_dim": 16})") == 4931723);
+  CHECK(issues.empty());
 }
 
 TEST_CASE("Hugging Face: a class that is not known and an unknown activation are issues") {

@@ -82,6 +82,7 @@ const labels: Record<string, string> = {
 
 const optionLabels: Record<string, string> = {
   auto: 'automatic',
+  xielu: 'xIELU',
   adamw: 'AdamW',
   adamw_amsgrad: 'AdamW with AMSGrad',
   adamw_8bit: '8-bit AdamW',

@@ -9,6 +9,7 @@ std::unique_ptr<Architecture> make_architecture(const Model& model, DType weight
   if (type == "gpt_bigcode") return make_gpt_bigcode(model, weights);
   if (type == "gpt_neo") return make_gpt_neo(model, weights);
   if (type == "gptj") return make_gptj(model, weights);
+  if (type == "codegen") return make_codegen(model, weights);
   if (type == "bloom") return make_bloom(model, weights);
   if (type == "falcon") return make_falcon(model, weights);
   if (type == "mpt") return make_mpt(model, weights);

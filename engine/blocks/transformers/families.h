@@ -18,6 +18,7 @@ std::unique_ptr<Architecture> make_gpt_bigcode(const Model& model, DType weights
 std::unique_ptr<Architecture> make_gpt_neo(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_bloom(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_falcon(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_codegen(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_gptj(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_mpt(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_gpt_neox(const Model& model, DType weights);

@@ -2,6 +2,7 @@
 #include "engine/blocks/transformers/decoder.h"
 #include "engine/blocks/transformers/families.h"
 #include "engine/blocks/transformers/gpt_block.h"
+#include "engine/blocks/transformers/neighbouring_channels.h"
 
 namespace trainmem::transformers {
 
@@ -9,30 +10,6 @@ namespace {
 
 constexpr Rule positions_rule{"sinusoids", "sines and cosines of every position: a buffer of each block",
                               "transformers models/gptj/modeling_gptj.py: create_sinusoidal_positions"};
-constexpr Rule repeat_rule{"repeat_interleave",
-                           "sines and cosines of each channel: the gradient of query and key needs them",
-                           "transformers models/gptj/modeling_gptj.py: apply_rotary_pos_emb"};
-
-Tensor rotate_every_two(const Tensor& x) {
-  const Tensor even = every_second(x, 0);
-  const Tensor odd = every_second(x, 1);
-  const Tensor pairs = concatenate({unsqueeze(negate(odd), 4), unsqueeze(even, 4)}, 4);
-  return view(pairs, x.shape());
-}
-
-/// x is (b, s, a, turning); sin and cos are (1, s, turning / 2).
-Tensor turn(const Tensor& x, const Tensor& sin, const Tensor& cos) {
-  const Size s = sin.size(1);
-  const auto repeated = [&](const Tensor& table) {
-    const Tensor copy = allocate({1, s, 1, table.size(2), 2}, table.dtype(), {&repeat_rule, "rotary tables"});
-    return view(copy, {1, s, 1, table.size(2) * 2});
-  };
-  const Tensor wide_sin = repeated(sin);
-  const Tensor wide_cos = repeated(cos);
-  const Tensor straight = x * wide_cos;
-  return straight + rotate_every_two(x) * wide_sin;
-}
-
 class GptjBlock : public Block {
  public:
   GptjBlock(const Model& m, DType dtype)
@@ -86,8 +63,8 @@ class GptjBlock : public Block {
     const Tensor k_rest = slice(key, -1, turning, d);
     Tensor q_turning = slice(query, -1, 0, turning);
     const Tensor q_rest = slice(query, -1, turning, d);
-    k_turning = turn(k_turning, sin, cos);
-    q_turning = turn(q_turning, sin, cos);
+    k_turning = turn_neighbours(k_turning, sin, cos);
+    q_turning = turn_neighbours(q_turning, sin, cos);
     key = concatenate({k_turning, k_rest}, -1, "key");
     query = concatenate({q_turning, q_rest}, -1, "query");
     key = transpose(std::move(key), 1, 2);

@@ -1,8 +1,8 @@
 // The block of Llama and of the families that norm before attention and before the MLP: models/llama, mistral,
 // ministral, qwen2, qwen3, gemma, granite, smollm3, arcee, seed_oss, phi3, olmo, starcoder2, nemotron, glm, ernie4_5,
-// helium, hunyuan_v1_dense, ministral3, nanochat, granitemoehybrid, and with experts mixtral, qwen2_moe, qwen3_moe,
-// olmoe, deepseek_v2, deepseek_v3, glm4_moe, glm4_moe_lite, minimax_m2, gpt_oss, dots1, solar_open, exaone_moe,
-// ernie4_5_moe, hunyuan_v1_moe, phimoe, modeling_*.py.
+// helium, hunyuan_v1_dense, ministral3, nanochat, apertus, granitemoehybrid, and with experts mixtral, qwen2_moe,
+// qwen3_moe, olmoe, deepseek_v2, deepseek_v3, glm4_moe, glm4_moe_lite, minimax_m2, gpt_oss, dots1, solar_open,
+// exaone_moe, ernie4_5_moe, hunyuan_v1_moe, phimoe, modeling_*.py.
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
 

@@ -195,6 +195,12 @@ LlamaForm nanochat() {
   return result;
 }
 
+LlamaForm apertus() {
+  LlamaForm result = form("apertus");
+  result.query_key_norm = LlamaForm::QueryKeyNorm::heads_first;
+  return result;
+}
+
 LlamaForm seed_oss() {
   LlamaForm result = form("seed_oss");
   result.inner_dropout = true;
@@ -292,6 +298,7 @@ const LlamaForm forms[] = {form("llama"),
                            ministral(),
                            ministral3(),
                            nanochat(),
+                           apertus(),
                            form("arcee"),
                            seed_oss(),
                            gemma(),

@@ -259,6 +259,7 @@ FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype, Siz
     up_ = Linear(h, i, m.mlp_bias, dtype, "up");
   }
   down_ = Linear(i, h, m.mlp_bias, dtype, "down");
+  if (m.hidden_act == Activation::xielu) xielu_.emplace(dtype);
 }
 
 Tensor FeedForward::products(const Tensor& given) const {
@@ -279,7 +280,8 @@ Tensor FeedForward::products(const Tensor& given) const {
     Tensor gate = activate(gate_(x), model_.hidden_act);  // before up: C++ leaves the order of operands open
     return down_(std::move(gate) * up_(x));
   }
-  Tensor activated = activate(up_(x), model_.hidden_act);  // what is activated goes before the next layer runs
+  Tensor activated = xielu_ ? (*xielu_)(up_(x))
+                            : activate(up_(x), model_.hidden_act);  // what is activated goes before the next layer runs
   return down_(std::move(activated));
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "engine/blocks/transformers/llama_form.h"
+#include "engine/blocks/transformers/xielu.h"
 
 namespace trainmem::transformers {
 
@@ -71,6 +73,7 @@ class FeedForward : public FeedForwardPart {
   bool inner_dropout_;
   Size width_;
   Linear gate_, up_, gate_up_, down_;
+  std::optional<Xielu> xielu_;
 };
 
 /// The norm of a block of Llama's kind.

@@ -103,6 +103,7 @@ Tensor activate(Tensor x, Activation activation) {
     }
     case Activation::gelu:
     case Activation::gelu_pytorch_tanh:
+    case Activation::xielu:  // has parameters of its own: xielu.h
     case Activation::clamped_swiglu: return gelu(std::move(x));
   }
   return x;
