@@ -79,8 +79,6 @@ constexpr Missing<Config> all_missing[] = {
      "none"},
     {"/recipe/quantization", "Training on 8-bit weights is", "Choose nf4 or nf4_double.",
      [](const Config& c) { return c.recipe.quantization == Quantization::int8; }, "nf4"},
-    {"/recipe/quantization", "Quantised weights without LoRA are", "Give recipe.lora.rank, or set it to none.",
-     [](const Config& c) { return c.recipe.quantization != Quantization::none && c.recipe.lora.rank == 0; }, "none"},
     {"/recipe/context_parallel", "Context parallelism outside Megatron and torchtitan is",
      "Set it to 1, or choose framework megatron or torchtitan.",
      [](const Config& c) {
