@@ -132,54 +132,80 @@ std::vector<TimelinePoint> thinned(std::vector<TimelinePoint> points) {
   return kept;
 }
 
-}  // namespace
+/// Draws one point for each stretch of one layer, or of one place outside the layers, in initialisation and last step.
+class TimelineWalk {
+ public:
+  explicit TimelineWalk(const Recording& tape) : tape_(tape) {
+    for (const PhaseMark& mark : tape.phases) last_step_ = std::max(last_step_, mark.step);
+  }
 
-std::vector<TimelinePoint> timeline(const Recording& tape) {
-  // One point for each stretch of one layer, or of one place outside the layers, in initialisation and last step.
-  std::vector<TimelinePoint> points;
-  std::int32_t last_step = 0;
-  for (const PhaseMark& mark : tape.phases) last_step = std::max(last_step, mark.step);
-  Bytes total = 0;
-  ComponentBytes components{};
-  std::size_t phase = 0;
-  std::size_t place = 0;
-  std::int32_t step = 0;
-  Phase now = Phase::initialise;
-  std::uint32_t open_place = 0;
-  std::int32_t open_layer = -2;
-  bool opened = false;
-  const PlaceMark* mark = nullptr;
-  for (std::uint32_t i = 0; i < tape.events.size(); ++i) {
-    for (; phase < tape.phases.size() && tape.phases[phase].first_event <= i; ++phase) {
-      step = tape.phases[phase].step;
-      if (tape.phases[phase].phase != now) opened = false;
-      now = tape.phases[phase].phase;
+  std::vector<TimelinePoint> operator()() {
+    for (std::uint32_t i = 0; i < tape_.events.size(); ++i) {
+      pass_marks(i);
+      change(tape_.events[i]);
+      if (step_ == 0 || step_ == last_step_) draw();
     }
-    for (; place < tape.place_marks.size() && tape.place_marks[place].first_event <= i; ++place)
-      mark = &tape.place_marks[place];
-    const std::int32_t event = tape.events[i];
-    const StorageRecord& storage = tape.storages[static_cast<std::size_t>(std::abs(event) - 1)];
-    const Bytes change = event > 0 ? storage.bytes : -storage.bytes;
-    total += change;
-    components[static_cast<std::size_t>(storage.component)] += change;
-    if (step != 0 && step != last_step) continue;
-    const std::int32_t layer = mark == nullptr ? -1 : mark->layer;
-    const std::uint32_t where = mark == nullptr || layer >= 0 ? 0 : mark->place;
-    if (!opened || layer != open_layer || where != open_place) {
-      points.push_back({now, name(now), total, components});
-      if (layer >= 0)
-        points.back().where += " / layer " + std::to_string(layer);
-      else if (!tape.places[where].empty())
-        points.back().where += " / " + tape.places[where];
-      opened = true;
-      open_layer = layer;
-      open_place = where;
-    } else if (total > points.back().allocated) {
-      points.back().allocated = total;
-      points.back().components = components;
+    return std::move(points_);
+  }
+
+ private:
+  /// Marks that stand before event `i`.
+  void pass_marks(std::uint32_t i) {
+    for (; next_phase_ < tape_.phases.size() && tape_.phases[next_phase_].first_event <= i; ++next_phase_) {
+      const PhaseMark& mark = tape_.phases[next_phase_];
+      step_ = mark.step;
+      if (mark.phase != phase_) opened_ = false;
+      phase_ = mark.phase;
+    }
+    for (; next_place_ < tape_.place_marks.size() && tape_.place_marks[next_place_].first_event <= i; ++next_place_) {
+      const PlaceMark& mark = tape_.place_marks[next_place_];
+      layer_ = mark.layer;
+      place_ = mark.layer >= 0 ? 0 : mark.place;
     }
   }
-  return thinned(std::move(points));
-}
+
+  void change(std::int32_t event) {
+    const StorageRecord& storage = tape_.storages[static_cast<std::size_t>(std::abs(event) - 1)];
+    const Bytes bytes = event > 0 ? storage.bytes : -storage.bytes;
+    total_ += bytes;
+    components_[static_cast<std::size_t>(storage.component)] += bytes;
+  }
+
+  void draw() {
+    if (opened_ && layer_ == open_layer_ && place_ == open_place_) {
+      if (total_ <= points_.back().allocated) return;
+      points_.back().allocated = total_;
+      points_.back().components = components_;
+      return;
+    }
+    points_.push_back({phase_, name(phase_), total_, components_});
+    if (layer_ >= 0)
+      points_.back().where += " / layer " + std::to_string(layer_);
+    else if (!tape_.places[place_].empty())
+      points_.back().where += " / " + tape_.places[place_];
+    opened_ = true;
+    open_layer_ = layer_;
+    open_place_ = place_;
+  }
+
+  const Recording& tape_;
+  std::vector<TimelinePoint> points_;
+  std::int32_t last_step_ = 0;
+  std::size_t next_phase_ = 0;
+  std::size_t next_place_ = 0;
+  std::int32_t step_ = 0;
+  Phase phase_ = Phase::initialise;
+  std::int32_t layer_ = -1;
+  std::uint32_t place_ = 0;  ///< index into Recording::places; within a layer 0
+  Bytes total_ = 0;
+  ComponentBytes components_{};
+  bool opened_ = false;  ///< the last point goes on where layer and place are its own
+  std::int32_t open_layer_ = -1;
+  std::uint32_t open_place_ = 0;
+};
+
+}  // namespace
+
+std::vector<TimelinePoint> timeline(const Recording& tape) { return thinned(TimelineWalk(tape)()); }
 
 }  // namespace trainmem
