@@ -181,7 +181,7 @@ constexpr Field fields[] = {
     {"/recipe/precision", "precision", [](Config& c) -> Member { return c.recipe.precision; }, 0, 0, "", "Precision",
      "Number formats of the whole step: pure, mixed with master weights, autocast, FSDP mixed precision or fp8."},
     {"/recipe/weights_dtype", "w_dtype", [](Config& c) -> Member { return c.recipe.weights_dtype; }, 0, 0, "",
-     "Precision", "Number format of the weights; auto: as precision says."},
+     "Precision", "Number format of the weights; auto: as precision says; fp8: Megatron's --fp8-param-gather."},
     {"/recipe/master_weights_dtype", "mw_dtype", [](Config& c) -> Member { return c.recipe.master_weights_dtype; }, 0,
      0, "", "Precision", "Number format of the master weights; auto: as precision says."},
     {"/recipe/gradients_dtype", "g_dtype", [](Config& c) -> Member { return c.recipe.gradients_dtype; }, 0, 0, "",

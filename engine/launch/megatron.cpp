@@ -65,7 +65,8 @@ constexpr KeyRule rules[] = {
     {"--make-vocab-size-divisible-by", "/recipe/vocabulary_multiple"},
     {"--bf16", "/recipe/precision", "", "bf16_mixed"},
     {"--fp16", "/recipe/precision", "", "fp16_mixed"},
-    {"--fp8-format", "/recipe/precision", "*", "fp8"},
+    {"--fp8-format", "/recipe/precision", "hybrid", "fp8"},
+    {"--fp8-format", "/recipe/precision", "*", "fp8", Write::never},
     {"--main-params-dtype", "/recipe/master_weights_dtype"},
     {"--exp-avg-dtype", "/recipe/optimizer_state_dtype"},
     {"--optimizer", "/recipe/optimizer", "adam", "adamw"},
@@ -97,7 +98,9 @@ constexpr KeyRule rules[] = {
     {"--grad-reduce-in-bf16", nullptr, "*", not_counted},
     {"--use-torch-fsdp2", nullptr, "*", not_counted},
     {"--use-custom-fsdp", nullptr, "*", not_counted},
-    {"--fp8-param-gather", nullptr, "*", not_counted},
+    {"--fp8-param-gather", "/recipe/weights_dtype", "", "fp8"},
+    {"--fp8-recipe", nullptr, "blockwise", "One scale for each tensor is counted; those of blocks are left out."},
+    {"--fp8-recipe", nullptr, "mxfp8", "One scale for each tensor is counted; those of blocks are left out."},
     {"--recompute-modules", nullptr, "*", "Selective recomputation is counted for core attention."},
     {"--moe-layer-freq", nullptr, "*", not_counted},
 };
@@ -253,6 +256,7 @@ void extra(const Config& config, Settings& out) {
     const bool gathers = recipe.expert_dispatcher == ExpertDispatcher::all_gather;
     out.push_back({"--moe-token-dispatcher-type", gathers ? "allgather" : "alltoall"});
   }
+  if (recipe.precision == Precision::fp8) out.push_back({"--bf16", ""});
   if (recipe.loss == Loss::fused) out.push_back({"--cross-entropy-loss-fusion", ""});
   if (model.hidden_dropout != 0.1) out.push_back({"--hidden-dropout", number_text(model.hidden_dropout)});
   if (recipe.recomputation == Recomputation::selective_attention) {

@@ -46,11 +46,24 @@ constexpr Missing<Config> of_core[] = {
          case Precision::bf16_mixed:
          case Precision::fp16_mixed:
          case Precision::fp32:
-         case Precision::fp8: return false;  // fp8 has an issue of its own
+         case Precision::fp8: return false;
          default: return true;
        }
      },
      "bf16_mixed"},
+    {"/recipe/transformer_engine", "fp8 without Transformer Engine is", "Set it to true.",
+     [](const Config& c) { return c.recipe.precision == Precision::fp8 && !c.recipe.transformer_engine; }, "1"},
+    {"/recipe/grouped_experts", "fp8 of experts that run one after another is", "Set it to true.",
+     [](const Config& c) {
+       return c.recipe.precision == Precision::fp8 && c.model.experts.num_experts > 0 && !c.recipe.grouped_experts;
+     },
+     "1"},
+    {"/recipe/pipeline_schedule", "A zero-bubble schedule of fp8 products is", "Choose 1f1b.",
+     [](const Config& c) {
+       return c.recipe.precision == Precision::fp8 && c.recipe.pipeline_parallel > 1 &&
+              c.recipe.pipeline_schedule == PipelineSchedule::zero_bubble;
+     },
+     "1f1b"},
     {"/recipe/attention", "A fused attention kernel without Transformer Engine is",
      "Choose eager, or set transformer_engine to true.",
      [](const Config& c) {

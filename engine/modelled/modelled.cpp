@@ -108,14 +108,15 @@ constexpr Missing<Config> all_missing[] = {
               c.recipe.context_parallel_method == ContextParallelMethod::all_to_all;
      },
      "auto"},
-    {"/recipe/precision", "fp8 outside compiled and recomputed blocks of torchtitan's dense Llama under FSDP2 is",
+    {"/recipe/precision",
+     "fp8 outside Megatron, and compiled and recomputed blocks of torchtitan's dense Llama under FSDP2, is",
      "Choose a bf16 or fp16 precision, or framework torchtitan, compile_blocks and recomputation.",
      [](const Config& c) {
        const bool recomputed = c.recipe.recomputation == Recomputation::full ||
                                c.recipe.recomputation == Recomputation::selective_operations;
        const bool sharded = c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version == 2 &&
                             c.recipe.data_parallel_size * c.recipe.context_parallel > 1;
-       return c.recipe.precision == Precision::fp8 &&
+       return c.recipe.precision == Precision::fp8 && c.recipe.framework != Framework::megatron &&
               (c.recipe.framework != Framework::torchtitan || !c.recipe.compile_blocks || !recomputed || !sharded);
      },
      "fsdp_bf16"},
@@ -251,6 +252,10 @@ void report_narrow_formats(const Config& config, Issues& issues) {
     if (member.type() != FieldType::enumeration || member.words().first != words(DType{}).first) continue;
     const auto dtype = static_cast<DType>(member.choice());
     if (dtype == DType::automatic || bits(dtype) >= 16) continue;
+    const Recipe& recipe = config.recipe;
+    const bool gathered_in_float8 = recipe.framework == Framework::megatron && recipe.precision == Precision::fp8 &&
+                                    dtype == DType::float8 && std::string(field.path) == "/recipe/weights_dtype";
+    if (gathered_in_float8) continue;
     issues.push_back({"not_yet_modelled", field.path, std::string(name(dtype)) + " tensors are not yet modelled.",
                       "Choose auto, fp32, bf16 or fp16."});
   }

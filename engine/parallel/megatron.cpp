@@ -66,9 +66,11 @@ class StageTraining {
     std::vector<ChunkParameters> parameters;
     for (const PipelineChunk& chunk : stage_.chunks) {
       models_.push_back(std::make_unique<megatron::StageModel>(
-          megatron::Settings{config_.model, config_.recipe, dtype, attention, sizes_, chunk, &buffers_},
+          megatron::Settings{config_.model, config_.recipe, dtype, attention, sizes_, chunk, &buffers_, false,
+                             megatron::float8_products(config_)},
           options_.fold));
-      parameters.push_back({models_.back()->parameters(), models_.back()->expert_parameters()});
+      const megatron::StageModel& model = *models_.back();
+      parameters.push_back({model.parameters(), model.expert_parameters(), model.float8_parameters()});
     }
     make_workspaces();
     MegatronOptimizer optimizer(config_.recipe, parameters);

@@ -24,7 +24,8 @@ constexpr Rule square_rule{"foreach square root", "", "pytorch torch/optim/adam.
 }  // namespace
 
 DType megatron_weights(const Recipe& recipe) {
-  if (recipe.weights_dtype != DType::automatic) return recipe.weights_dtype;
+  const bool float8 = recipe.weights_dtype == DType::float8;  // --fp8-param-gather: of the layers' products alone
+  if (recipe.weights_dtype != DType::automatic && !float8) return recipe.weights_dtype;
   switch (recipe.precision) {
     case Precision::fp32: return DType::float32;
     case Precision::fp16:
@@ -59,11 +60,17 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, const std::vector<Chu
   copies_gradients_ = mixed_ && is_half(gradients);
   // Context-parallel ranks hold the same weights: they share the states, too (parallel_state.py: dp_cp group).
   for (const ChunkParameters& chunk : chunks) {
-    add_group(chunk.dense, recipe.data_parallel_size * recipe.context_parallel);
-    if (chunk.experts.value() > 0) add_group(chunk.experts, expert_data_parallel(recipe));
+    // Parameters of each format have a buffer of their own: param_and_grad_buffer.py, param_and_grad_dtype_to_params.
+    const bool gathers_float8 = recipe.weights_dtype == DType::float8;
+    const Size float8 = gathers_float8 ? chunk.float8 : Size(0);
+    const std::int64_t ranks = recipe.data_parallel_size * recipe.context_parallel;
+    add_group(chunk.dense - float8, ranks, weights);
+    if (float8.value() > 0) add_group(float8, ranks, DType::float8);
+    if (chunk.experts.value() > 0)
+      add_group(chunk.experts, expert_data_parallel(recipe), gathers_float8 ? DType::float8 : weights);
   }
   for (const Group& group : groups_) {
-    add(group.buffer, weights, Component::weights, weights_rule);
+    add(group.buffer, group.weights, Component::weights, weights_rule);
     add(group.buffer, gradients, Component::gradients, gradients_rule);
   }
   if (!mixed_) return;
@@ -71,9 +78,9 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, const std::vector<Chu
   for (const Group& group : groups_) add(group.share, main, Component::master_weights, main_weights_rule);
 }
 
-void MegatronOptimizer::add_group(Size parameters, std::int64_t ranks) {
+void MegatronOptimizer::add_group(Size parameters, std::int64_t ranks, DType weights) {
   const bool distributed = recipe_.distributed_optimizer || recipe_.data_parallel == DataParallel::zero1;
-  Group group{parameters, parameters};
+  Group group{parameters, parameters, weights};
   if (distributed) {
     const Size d = ranks;
     group.buffer = round_up(round_up(parameters, 128), d);  // ends at a multiple of 128 elements and of d

@@ -16,6 +16,7 @@ namespace trainmem {
 struct ChunkParameters {
   Size dense;
   Size experts;  ///< of routed experts
+  Size float8;   ///< of the dense ones, those that layers multiply in fp8
 };
 
 class MegatronOptimizer {
@@ -36,9 +37,10 @@ class MegatronOptimizer {
   struct Group {
     Size buffer;
     Size share;  ///< of the optimizer: all, or a part of the buffer, less what host memory holds
+    DType weights = DType::bfloat16;
   };
   void add(Size elements, DType dtype, Component component, const struct Rule& rule);
-  void add_group(Size parameters, std::int64_t ranks);
+  void add_group(Size parameters, std::int64_t ranks, DType weights);
 
   const Recipe& recipe_;
   std::vector<Group> groups_;
@@ -53,7 +55,7 @@ class MegatronOptimizer {
 
 /// Ranks that hold the same routed experts: distributed_data_parallel.py, expert data-parallel group.
 std::int64_t expert_data_parallel(const Recipe& recipe);
-/// Format of the weights and activations of a recipe under Megatron.
+/// Format of the weights and activations of a recipe under Megatron, but for weights of fp8 products.
 DType megatron_weights(const Recipe& recipe);
 /// Format of the main gradients: fp32 with bf16 weights, else that of the weights.
 DType megatron_gradients(const Recipe& recipe);

@@ -230,6 +230,15 @@ TEST_CASE("DeepSpeed JSON: the three batch sizes say the number of GPUs") {
   CHECK(value(import, "/recipe/gradient_clipping") == "0");
 }
 
+// NVIDIA/Megatron-LM tests/functional_tests: gpt3_weekly_mcore_tp2_pp2_current_scaling_native_fp8_tp_pp_sp_tp_overlap
+TEST_CASE("Megatron arguments: fp8, with parameters that are gathered in it") {
+  const Import import =
+      import_text("--num-layers 12 --bf16 --fp8-format hybrid --fp8-recipe tensorwise --fp8-param-gather");
+  CHECK(value(import, "/recipe/precision") == "fp8");
+  CHECK(value(import, "/recipe/weights_dtype") == "fp8");
+  CHECK(is_unused(import_text("--num-layers 12 --bf16 --fp8-format e4m3 --fp8-recipe blockwise"), "--fp8-recipe"));
+}
+
 TEST_CASE("import: a model with a vision part is its language model") {
   const Import import = import_text(R"({"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3",
     "vision_config": {"hidden_size": 1152}, "text_config": {"model_type": "gemma3_text", "hidden_size": 2560,

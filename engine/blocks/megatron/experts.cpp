@@ -30,6 +30,7 @@ StageModel::ExpertLayer StageModel::make_experts(Size times) {
   const auto linear_of_experts = [&](const Size& in, const Size& out, const char* name) {
     ParallelLinear linear = make_linear(in, out, false, name, 0);
     linear.stack = z.local_experts;
+    linear.float8 = settings_.float8;
     expert_parameters_ = expert_parameters_ + in * out * z.local_experts * times;
     return linear;
   };
@@ -37,9 +38,9 @@ StageModel::ExpertLayer StageModel::make_experts(Size times) {
   layer.fc2 = linear_of_experts(width, z.h, "expert output projection");
   if (e.n_shared_experts == 0) return layer;
   const Size shared = ceil_divide(Size(shared_expert_width(settings_.model)), z.t);
-  layer.shared_fc1 = make_linear(z.h, settings_.model.gated_mlp ? Size(2) * shared : shared, false,
-                                 "shared expert input projection", times);
-  layer.shared_fc2 = make_linear(shared, z.h, false, "shared expert output projection", times);
+  layer.shared_fc1 = make_engine_linear(z.h, settings_.model.gated_mlp ? Size(2) * shared : shared, false,
+                                        "shared expert input projection", times);
+  layer.shared_fc2 = make_engine_linear(shared, z.h, false, "shared expert output projection", times);
   if (e.shared_expert_gate) layer.shared_gate = add_parameter({1, z.h}, "shared expert gate", times);
   return layer;
 }
@@ -85,8 +86,13 @@ Tensor StageModel::local_experts(const ExpertLayer& layer, Tensor rows, const Te
   return concatenate(outputs, 0, "expert output");
 }
 
-Tensor StageModel::expert_mlp(const ExpertLayer& layer, Tensor rows, const Tensor& weights) const {
+/// fp8 products take rows in multiples of sixteen: each expert's are copied with some more, which are not counted, and
+/// the result without them (experts.py: quantization_padding, quantization_unpadding).
+Tensor StageModel::expert_mlp(const ExpertLayer& layer, Tensor rows, const Tensor& weights_of_rows) const {
   const SequenceLayout layout = rows_only(rows.size(0));
+  const bool float8 = layer.fc1.float8 != Float8::none;
+  if (float8) rows = reorder(std::move(rows), "padded tokens by expert");
+  const Tensor weights = float8 ? reorder(weights_of_rows, "padded routing weights") : weights_of_rows;
   Tensor wide = column_linear(view(std::move(rows), {layout.sequence, 1, layer.fc1.in}), layer.fc1, layout,
                               "expert input projection");
   wide = view(std::move(wide), {layout.sequence, layer.fc1.out});
@@ -100,7 +106,8 @@ Tensor StageModel::expert_mlp(const ExpertLayer& layer, Tensor rows, const Tenso
   }
   active = view(std::move(active), {layout.sequence, 1, layer.fc2.in});
   Tensor out = row_linear(std::move(active), layer.fc2, layout, "expert output projection");
-  return view(std::move(out), {layout.sequence, layer.fc2.out});
+  out = view(std::move(out), {layout.sequence, layer.fc2.out});
+  return float8 ? reorder(std::move(out), "expert output") : out;
 }
 
 Tensor StageModel::shared_expert(const ExpertLayer& layer, const Tensor& normed) const {

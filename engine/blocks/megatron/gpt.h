@@ -54,8 +54,12 @@ struct Settings {
   Sizes sizes;
   PipelineChunk stage;
   Buffers* buffers = nullptr;
-  bool deepspeed = false;  ///< a stage of Megatron-DeepSpeed's GPTModelPipe: weights have memory of their own
+  bool deepspeed = false;        ///< a stage of Megatron-DeepSpeed's GPTModelPipe: weights have memory of their own
+  Float8 float8 = Float8::none;  ///< products of the layers; the head's are in 16 bits
 };
+
+/// How the layers multiply under precision fp8.
+Float8 float8_products(const Config& config);
 
 /// Sizes of one rank. Heads, widths and vocabulary are divided by tensor_parallel, rounded up.
 Sizes rank_sizes(const Config& config);
@@ -75,6 +79,8 @@ class StageModel {
   /// Elements of the stage's parameters on this GPU: those of routed experts, and all others.
   Size parameters() const { return parameters_; }
   Size expert_parameters() const { return expert_parameters_; }
+  /// Of parameters(), those that layers multiply in fp8. Of routed experts it is all or none.
+  Size float8_parameters() const { return float8_parameters_; }
 
  private:
   struct Norm {
@@ -132,12 +138,15 @@ class StageModel {
   Tensor add_parameter(const Shape& shape, const char* name, Size times);
   Norm make_norm(Size width, const char* name, Size times);
   ParallelLinear make_linear(Size in, Size out, bool bias, const char* name, Size times);
+  /// A linear layer of Transformer Engine's, in fp8 where the settings say so.
+  ParallelLinear make_engine_linear(Size in, Size out, bool bias, const char* name, Size times);
   Block make_block(std::int32_t index, Size times, bool recomputed);
   LatentLayer make_latent(Size times);
   ExpertLayer make_experts(Size times);
   void make_next_tokens();
   void make_head();
   void make_buffers();
+  void make_float8_weights();
   void make_buffers_of_deepspeed();
   Tensor make_input(DType dtype, const char* role) const;
 
@@ -155,7 +164,7 @@ class StageModel {
   Tensor gathered_experts(const ExpertLayer& layer, const Tensor& normed, const Tensor& scores) const;
   Tensor exchanged_experts(const ExpertLayer& layer, const Tensor& normed, const Tensor& scores) const;
   Tensor local_experts(const ExpertLayer& layer, Tensor rows, const Tensor& weights) const;
-  Tensor expert_mlp(const ExpertLayer& layer, Tensor rows, const Tensor& weights) const;
+  Tensor expert_mlp(const ExpertLayer& layer, Tensor rows, const Tensor& weights_of_rows) const;
   Tensor shared_expert(const ExpertLayer& layer, const Tensor& normed) const;
   Tensor norm(const Norm& parameters, Tensor x) const;
   Tensor rotate(Tensor x) const;
@@ -169,6 +178,7 @@ class StageModel {
   Settings settings_;
   Size parameters_ = 0;
   Size expert_parameters_ = 0;
+  Size float8_parameters_ = 0;
   Tensor embedding_;
   Norm embedding_norm_;
   Tensor positions_;

@@ -16,6 +16,10 @@ constexpr Rule parameter_rule{"parameter", "", "Megatron-DeepSpeed megatron/mpu/
 constexpr Rule buffer_rule{"global memory buffer",
                            "input of linear layers, of attention scores and of experts, one for all layers",
                            "Megatron-Core utils.py: GlobalMemoryBuffer"};
+constexpr Rule float8_rule{"fp8 weights", "copies for the products of linear layers, made anew in every step",
+                           "Transformer Engine pytorch/module/base.py: get_weight_workspace"};
+constexpr Rule transposed_rule{"transposed fp8 weights", "for the gradients of the layers' inputs",
+                               "Transformer Engine pytorch/tensor/storage/float8_tensor_storage.py: _create_transpose"};
 constexpr Rule dummy_rule{
     "dummy weight gradient",
     "stands in for a weight's gradient that went straight to the main gradients; one for each shape",
@@ -36,6 +40,12 @@ RecomputedModules recomputed_modules(const Recipe& recipe) {
 void release_gradient(const Tensor& leaf) { leaf->grad.reset(); }
 
 }  // namespace
+
+/// Transformer Engine pytorch/utils.py: is_non_tn_fp8_gemm_supported.
+Float8 float8_products(const Config& config) {
+  if (config.recipe.precision != Precision::fp8) return Float8::none;
+  return config.gpu.architecture == GpuArchitecture::blackwell ? Float8::plain : Float8::transposing;
+}
 
 Sizes rank_sizes(const Config& config) {
   const Model& model = config.model;
@@ -100,6 +110,13 @@ ParallelLinear StageModel::make_linear(Size in, Size out, bool bias, const char*
   return result;
 }
 
+ParallelLinear StageModel::make_engine_linear(Size in, Size out, bool bias, const char* name, Size times) {
+  ParallelLinear result = make_linear(in, out, bias, name, times);
+  result.float8 = settings_.float8;
+  if (result.float8 != Float8::none) float8_parameters_ = float8_parameters_ + in * out * times;
+  return result;
+}
+
 StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool recomputed) {
   const Sizes& z = settings_.sizes;
   const Model& model = settings_.model;
@@ -113,14 +130,15 @@ StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool re
   if (latent.kv_lora_rank > 0) {
     block.latent = make_latent(times);
   } else {
-    block.qkv = make_linear(z.h, z.qkv_width, model.attention_bias, "query, key and value", times);
+    block.qkv = make_engine_linear(z.h, z.qkv_width, model.attention_bias, "query, key and value", times);
     if (model.qk_norm != QkNorm::none) {
       block.query_norm = make_norm(z.d, "query norm", times);
       block.key_norm = make_norm(z.d, "key norm", times);
     }
   }
   const Size value_width = latent.kv_lora_rank > 0 ? Size(latent.v_head_dim) : z.d;
-  block.projection = make_linear(z.a * value_width, z.h, model.attention_output_bias, "attention projection", times);
+  block.projection =
+      make_engine_linear(z.a * value_width, z.h, model.attention_output_bias, "attention projection", times);
   block.mlp_norm = make_norm(z.h, "MLP norm", times);
   const std::int64_t in_model = minimum(Size(index), model.num_hidden_layers - 1);
   block.has_experts = layer_kind(model, in_model).experts;
@@ -128,8 +146,9 @@ StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool re
     block.experts = make_experts(times);
     return block;
   }
-  block.fc1 = make_linear(z.h, model.gated_mlp ? Size(2) * z.f : z.f, model.mlp_bias, "MLP input projection", times);
-  block.fc2 = make_linear(z.f, z.h, model.mlp_bias, "MLP output projection", times);
+  block.fc1 =
+      make_engine_linear(z.h, model.gated_mlp ? Size(2) * z.f : z.f, model.mlp_bias, "MLP input projection", times);
+  block.fc2 = make_engine_linear(z.f, z.h, model.mlp_bias, "MLP output projection", times);
   return block;
 }
 
@@ -195,6 +214,7 @@ StageModel::StageModel(const Settings& settings, bool fold) : settings_(settings
     make_next_tokens();
   }
   settings_.deepspeed ? make_buffers_of_deepspeed() : make_buffers();
+  make_float8_weights();
 }
 
 /// A tied head of the first stage is the embedding itself. DeepSpeed's TiedLayerSpec builds the whole embedding anew on
@@ -210,6 +230,19 @@ void StageModel::make_head() {
   head_ = make_linear(z.h, z.v, settings_.model.lm_head_bias, "head", 1);
   if (one_table) parameters_ = parameters_ - z.v * z.h;
   if (settings_.deepspeed && tied && z.positions > 0) positions_ = add_parameter({z.positions, z.h}, "positions", 1);
+}
+
+/// With --fp8-param-gather, weights_dtype fp8, the parameters are the fp8 weights.
+void StageModel::make_float8_weights() {
+  if (settings_.float8 == Float8::none) return;
+  const Size weights = float8_parameters_ + expert_parameters_;
+  const Place place("fp8 weights", Component::weights);
+  const auto add = [this, &weights](const Rule& rule) {
+    buffers_.push_back(allocate({weights}, DType::float8, {&rule}));
+    note_kept(buffers_.back(), rule);
+  };
+  if (settings_.recipe.weights_dtype != DType::float8) add(float8_rule);
+  if (settings_.float8 == Float8::transposing) add(transposed_rule);
 }
 
 void StageModel::make_buffers() {

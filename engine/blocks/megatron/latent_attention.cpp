@@ -43,16 +43,17 @@ StageModel::LatentLayer StageModel::make_latent(Size times) {
   const Size query = z.a * Size(l.qk_nope_head_dim + l.qk_rope_head_dim);
   LatentLayer layer;
   if (l.q_lora_rank > 0) {
-    layer.query_down = make_linear(z.h, l.q_lora_rank, false, "query down", times);
+    layer.query_down = make_engine_linear(z.h, l.q_lora_rank, false, "query down", times);
     layer.query_norm = make_norm(l.q_lora_rank, "query norm", times);
-    layer.query_up = make_linear(l.q_lora_rank, query, false, "query", times);
+    layer.query_up = make_engine_linear(l.q_lora_rank, query, false, "query", times);
   } else {
-    layer.query_up = make_linear(z.h, query, false, "query", times);
+    layer.query_up = make_engine_linear(z.h, query, false, "query", times);
   }
-  layer.key_value_down = make_linear(z.h, l.kv_lora_rank + l.qk_rope_head_dim, false, "key and value down", times);
+  layer.key_value_down =
+      make_engine_linear(z.h, l.kv_lora_rank + l.qk_rope_head_dim, false, "key and value down", times);
   layer.key_value_norm = make_norm(l.kv_lora_rank, "key and value norm", times);
   layer.key_value_up =
-      make_linear(l.kv_lora_rank, z.a * Size(l.qk_nope_head_dim + l.v_head_dim), false, "key and value", times);
+      make_engine_linear(l.kv_lora_rank, z.a * Size(l.qk_nope_head_dim + l.v_head_dim), false, "key and value", times);
   return layer;
 }
 

@@ -29,12 +29,6 @@ Tensor gather(const Tensor& x, const SequenceLayout& layout) {
   return allocate({layout.sequence, x.size(1), x.size(2)}, x.dtype(), {&gather_rule, "gathered sequence"});
 }
 
-/// This rank's rows of the sum over all ranks; without sequence parallelism the sum is taken in place.
-Tensor reduce_scatter(Tensor full, const SequenceLayout& layout) {
-  if (!layout.sequence_parallel) return full;
-  return allocate({layout.local, full.size(1), full.size(2)}, full.dtype(), {&scatter_rule});
-}
-
 /// A weight's gradient that is computed later keeps both its factors. The weight's node does not.
 void put_off(const Tensor& input, const Tensor& gradient, const Shape& gathered, bool gathers) {
   if (std::vector<PutOffProduct>* products = active_run().put_off_products)
@@ -43,7 +37,13 @@ void put_off(const Tensor& input, const Tensor& gradient, const Shape& gathered,
 
 }  // namespace
 
+Tensor reduce_scatter(Tensor full, const SequenceLayout& layout) {
+  if (!layout.sequence_parallel) return full;
+  return allocate({layout.local, full.size(1), full.size(2)}, full.dtype(), {&scatter_rule});
+}
+
 Tensor column_linear(Tensor argument, const ParallelLinear& layer, const SequenceLayout& layout, const char* role) {
+  if (layer.float8 != Float8::none) return float8_column_linear(std::move(argument), layer, layout, role);
   const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(column_rule, {&x, &layer.bias, &layer.weight});
   keep(node, x);
@@ -70,6 +70,7 @@ Tensor column_linear(Tensor argument, const ParallelLinear& layer, const Sequenc
 }
 
 Tensor row_linear(Tensor argument, const ParallelLinear& layer, const SequenceLayout& layout, const char* role) {
+  if (layer.float8 != Float8::none) return float8_row_linear(std::move(argument), layer, layout, role);
   const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(row_rule, {&x, &layer.weight});
   keep(node, x);

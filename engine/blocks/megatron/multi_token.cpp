@@ -54,7 +54,8 @@ void StageModel::make_next_tokens() {
     NextToken next;
     next.embedding_norm = make_norm(z.h, "embedding norm", 1);
     next.hidden_norm = make_norm(z.h, "hidden norm", 1);
-    next.combine = make_linear(Size(2) * z.h, ceil_divide(z.h, z.t), false, "embedding and hidden projection", 1);
+    next.combine =
+        make_engine_linear(Size(2) * z.h, ceil_divide(z.h, z.t), false, "embedding and hidden projection", 1);
     next.block =
         make_block(static_cast<std::int32_t>(settings_.stage.first_layer + settings_.stage.layers + i), 1, recomputed);
     next.final_norm = make_norm(z.h, "final norm", 1);

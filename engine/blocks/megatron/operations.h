@@ -23,6 +23,10 @@ struct SequenceLayout {
   bool gather_buffer = false;      ///< linear layers gather into the global memory buffer (Megatron's own, without TE)
 };
 
+/// How a linear layer of Transformer Engine multiplies. Hopper's fp8 products want both factors laid out along the sum:
+/// what backward needs across it is a transposed copy. Blackwell's take either layout.
+enum class Float8 { none, transposing, plain };
+
 /// A weight that tensor parallelism divides, and a bias that may be absent.
 struct ParallelLinear {
   Size in;
@@ -30,12 +34,19 @@ struct ParallelLinear {
   Tensor bias;     ///< undefined: none
   Tensor weight;   ///< undefined: its gradient never exists as a tensor, products add to the main gradients themselves
   Size stack = 1;  ///< matrices, of which each row meets one: the experts of a rank
+  Float8 float8 = Float8::none;
 };
 
-/// Gathers the sequence if it is divided, then multiplies: (s, b, out). Keeps its input as it came.
+/// Gathers the sequence if it is divided, then multiplies: (s, b, out). Keeps its input as it came, or in fp8.
 Tensor column_linear(Tensor x, const ParallelLinear& layer, const SequenceLayout& layout, const char* role);
 /// Multiplies, then adds up over the ranks: (s or s / t, b, out). The bias is added later, by bias_dropout_add.
 Tensor row_linear(Tensor x, const ParallelLinear& layer, const SequenceLayout& layout, const char* role);
+
+/// The same by fp8 products of Transformer Engine (float8_linear.cpp), which the two above call.
+Tensor float8_column_linear(Tensor x, const ParallelLinear& layer, const SequenceLayout& layout, const char* role);
+Tensor float8_row_linear(Tensor x, const ParallelLinear& layer, const SequenceLayout& layout, const char* role);
+/// This rank's rows of the sum over all ranks; without sequence parallelism the sum is taken in place.
+Tensor reduce_scatter(Tensor full, const SequenceLayout& layout);
 
 /// gelu(x + bias) in one kernel.
 Tensor bias_gelu(Tensor x, const Tensor& bias);
