@@ -30,6 +30,8 @@ constexpr Rule unreduced_rule{
 constexpr Rule hooked_rule{
     "hooked input", "input of a frozen group, or its gradient: the hook that frees the group holds them", runtime};
 constexpr Rule hook_rule{"post-backward hook", "", runtime};
+constexpr Rule placeholder_rule{"empty gradient", "",
+                                "pytorch torch/distributed/fsdp/_flat_param.py: _use_unsharded_grad_views"};
 constexpr Rule attribute_rule{"empty flat parameter", "",
                               "pytorch torch/distributed/fsdp/_flat_param.py: init_flat_param_attributes"};
 
@@ -300,26 +302,35 @@ void Fsdp1::reshard_after_backward(std::size_t index) {
   if (words_.backward_prefetch == BackwardPrefetch::backward_post) prefetch_in_backward(index);
 }
 
+/// A parameter's gradient of another shape or format than the parameter's is put into one that is made for it.
+void Fsdp1::lay_aside(const Group& group) const {
+  for (std::size_t i = 0; i < group.parts.size(); ++i) {
+    const Tensor& weight = group.weights[i];
+    const bool shaped = is_whole() || group.parts[i].shape() == weight.shape();
+    const bool alike = shaped && group.stored == weight.dtype();
+    if (!alike) allocate(group.parts[i].shape(), group.stored, {&placeholder_rule});
+  }
+}
+
 void Fsdp1::reduce(std::size_t index) {
   Group& group = groups_[index];
   group.reduced = true;
   if (group.frozen) return reshard_after_backward(index);  // _runtime_utils.py: _post_backward_reshard_only_hook
   const Set<Component> component(active_run().component, Component::communication);
   // The views' backward lays the gradients into one, with zeros for the padding: the reduction copies nothing.
-  Tensor flat_gradient = allocate({group.padded}, group.weights[0].dtype(), {&flat_gradient_rule});
+  // Autograd holds it until this hook has returned, also where it was added to an earlier micro-batch's.
+  const Tensor flat_gradient = allocate({group.padded}, group.weights[0].dtype(), {&flat_gradient_rule});
   for (const Tensor& weight : group.weights) weight->grad.reset();
   reshard_after_backward(index);
-  if (group.unreduced.defined())
-    flat_gradient = group.unreduced;  // added in place
-  else if (!reduces_)
-    group.unreduced = flat_gradient;
   if (!reduces_) {
+    if (group.unreduced.defined()) return;  // added in place
+    group.unreduced = flat_gradient;
     set_component(group.unreduced, Component::gradients);
     note_kept(group.unreduced, unreduced_rule);
-    return;
+    return lay_aside(group);
   }
-  group.unreduced.reset();
-  Tensor reduced = reduce_across(group, std::move(flat_gradient));
+  const Tensor sum = group.unreduced.defined() ? std::move(group.unreduced) : flat_gradient;
+  const Tensor reduced = reduce_across(group, sum);
   if (group.has_gradient()) return;
   set_component(reduced, Component::gradients);
   note_kept(reduced, gradient_rule);
@@ -329,7 +340,7 @@ void Fsdp1::reduce(std::size_t index) {
 }
 
 /// _runtime_utils.py: _reduce_grad, and _reduce_grad_no_shard, which reduces in place.
-Tensor Fsdp1::reduce_across(const Group& group, Tensor flat_gradient) const {
+Tensor Fsdp1::reduce_across(const Group& group, const Tensor& flat_gradient) const {
   Run& run = active_run();
   const DType computed = flat_gradient.dtype();
   const Shape shard{group.padded / words_.shards};

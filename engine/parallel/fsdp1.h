@@ -87,8 +87,9 @@ class Fsdp1 : public ModuleWrapper {
   void register_parts(Group& group) const;
   void gather(Group& group);
   void gather_all(std::size_t group);
+  void lay_aside(const Group& group) const;
   void reduce(std::size_t group);
-  Tensor reduce_across(const Group& group, Tensor flat_gradient) const;
+  Tensor reduce_across(const Group& group, const Tensor& flat_gradient) const;
   void free_after_forward(Group& group) const;
   void free_after_backward(Group& group) const;
   void reshard_after_backward(std::size_t group);

@@ -13,19 +13,22 @@ void Gpt2Model::make_embedding() {
   positions_ = make_parameter({model.learned_positions, model.hidden_size}, weights, "position embedding");
 }
 
+// GPT-2 makes the mask after the embeddings, GPTBigCodeModel and GPTNeoModel before the positions'.
 ForwardState Gpt2Model::begin(const Tensor& ids, AttentionKernel attention) {
   ForwardState state;
-  {
-    const Place place("embedding");
-    Tensor embedded = input_embeddings(embedding_, ids);
-    const Tensor where = position_ids(ids.size(1));
-    Tensor at = embedding(positions_, view(where, {1, ids.size(1)}));
-    state.hidden = embedded + at;
-    state.held = {embedded, where, at};
-  }
   state.inputs.attention = attention;
-  state.inputs.mask = causal_mask(ids.size(0), ids.size(1), state.held[0].dtype(), attention, false);
   const Place place("embedding");
+  Tensor embedded = input_embeddings(embedding_, ids);
+  const Tensor where = position_ids(ids.size(1));
+  const auto make_mask = [&] {
+    state.inputs.mask = causal_mask(ids.size(0), ids.size(1), embedded.dtype(), attention, false);
+  };
+  const bool mask_last = model.model_type == "gpt2";
+  if (!mask_last) make_mask();
+  Tensor at = embedding(positions_, view(where, {1, ids.size(1)}));
+  state.hidden = embedded + at;
+  if (mask_last) make_mask();
+  state.held = {embedded, where, at};
   state.hidden = dropout(std::move(state.hidden), model.embedding_dropout);
   return state;
 }
