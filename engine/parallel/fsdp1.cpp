@@ -345,7 +345,7 @@ Tensor Fsdp1::reduce_across(const Group& group, const Tensor& flat_gradient) con
   const DType computed = flat_gradient.dtype();
   const Shape shard{group.padded / words_.shards};
   const Set<Stream> stream(run.stream, Stream::reduce_scatter);
-  Tensor reduced = is_whole() ? flat_gradient : allocate(shard, computed, {&reduced_rule});
+  Tensor reduced = is_whole() ? std::move(flat_gradient) : allocate(shard, computed, {&reduced_rule});
   if (computed == group.stored) return reduced;
   const Set<Stream> of_groups(run.stream, words_.replicated ? Stream::communication : Stream::reduce_scatter);
   return allocate(shard, group.stored, {&reduced_rule});
