@@ -19,6 +19,11 @@ std::vector<std::string> not_counted(const Config& config) {
     sentences.emplace_back("transformers has eager attention only for this model: that is what is counted.");
   if (recipe.quantization != Quantization::none)
     sentences.emplace_back("4-bit weights follow bitsandbytes' source; no recorded step stands behind them.");
+  if (recipe.optimizer == Optimizer::adamw_torchao_8bit || recipe.optimizer == Optimizer::adamw_torchao_4bit ||
+      recipe.optimizer == Optimizer::adamw_torchao_fp8)
+    sentences.emplace_back("torchao's compiled step is taken to hold its working values in registers.");
+  if (recipe.optimizer == Optimizer::galore)
+    sentences.emplace_back("What the singular value decomposition of GaLore's projectors takes beside its results.");
   const bool older = recipe.loss == Loss::legacy || recipe.transformers_release != TransformersRelease::current;
   const bool separate_experts = older && transformers::SeparateExperts::describe(config.model);
   const bool stacked_experts = torch && config.model.experts.num_experts > 0 && type != "deepseek" && !separate_experts;

@@ -228,6 +228,41 @@ TEST_CASE("validation: a model that its class cannot be gets no number") {
   CHECK(validate(config)[0].message == "A model of type gpt_neox with gated_mlp true is not yet modelled.");
 }
 
+TEST_CASE("validation: optimizers that step whole matrices get no number on shards") {
+  for (const Optimizer optimizer :
+       {Optimizer::muon, Optimizer::muon_adamw, Optimizer::galore, Optimizer::apollo, Optimizer::came}) {
+    CAPTURE(static_cast<int>(optimizer));
+    Config config;
+    Issues issues;
+    apply_model_preset("llama2-7b", config, issues);
+    config.recipe.optimizer = optimizer;
+    CHECK(validate(config).empty());
+    config.recipe.data_parallel_size = 8;
+    CHECK(validate(config).empty());
+    config.recipe.data_parallel = DataParallel::fsdp;
+    REQUIRE(validate(config).size() == 1);
+    CHECK(validate(config)[0].code == "not_yet_modelled");
+    CHECK(validate(config)[0].path == "/recipe/optimizer");
+    config.recipe.data_parallel_size = 1;
+    CHECK(validate(config).empty());
+  }
+}
+
+TEST_CASE("validation: xIELU has a forward in the MLP of Apertus alone") {
+  Config config;
+  Issues issues;
+  apply_model_preset("llama2-7b", config, issues);
+  config.model.hidden_act = Activation::xielu;
+  REQUIRE(validate(config).size() == 1);
+  CHECK(validate(config)[0].path == "/model/hidden_act");
+  config.model.model_type = "apertus";
+  config.model.gated_mlp = false;
+  config.model.qk_norm = QkNorm::per_head;
+  CHECK(validate(config).empty());
+  config.recipe.framework = Framework::megatron;
+  CHECK_FALSE(validate(config).empty());
+}
+
 TEST_CASE("validation: torchtitan has no autocast beside tensor or pipeline parallelism") {
   const auto half = [](Config& c) {
     c.recipe.framework = Framework::torchtitan;
