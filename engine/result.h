@@ -147,7 +147,7 @@ struct Bandwidth {
   double flops = 0;
   double flops_per_token = 0;  ///< 6N + 12LHQT: Chowdhery et al. 2022, appendix B, with the parameters a token uses
   double tokens = 0;           ///< of one optimizer step, over all GPUs
-  double peak_flops_per_second = 0;  ///< dense, 16-bit; 0: unknown, and for fp32 training
+  double peak_flops_per_second = 0;  ///< dense, 16-bit or fp8; 0: unknown, or fp32 training
   std::string optimizer_source;      ///< where the optimizer's passes over memory stand
   std::vector<RateBandwidth> rates;  ///< of the bandwidths that are known; the last one is in force
 };

@@ -94,6 +94,9 @@ Bandwidth bandwidth(const Config& config, const Result& result, const Recording&
   Bandwidth step;
   // 16-bit products run at the bf16 rate (fp16's is the same); the fp32 rate of a GPU is not among its fields.
   if (recipe.precision != Precision::fp32) step.peak_flops_per_second = config.gpu.bf16_dense_tflops * 1e12;
+  // fp8's dense rate is twice bf16's (NVIDIA H100, L40S and B200 datasheets, AMD MI300X datasheet). Attention and head
+  // stay in 16 bits: what is computed from it remains a lower bound.
+  if (recipe.precision == Precision::fp8) step.peak_flops_per_second *= 2;
   step.flops_per_token = model_flops_per_token(config.model, result.active_parameters, recipe.sequence_length);
   step.tokens = static_cast<double>(result.global_batch_size) * static_cast<double>(recipe.sequence_length);
   step.optimizer_source = optimizer_passes(recipe).source;

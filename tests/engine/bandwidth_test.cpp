@@ -2,6 +2,7 @@
 #include "engine/bandwidth/bandwidth.h"
 
 #include "engine/bandwidth/traffic.h"
+#include "engine/config/values.h"
 #include "engine/estimate.h"
 #include "engine/optimizer/traffic.h"
 #include "engine/presets/apply.h"
@@ -152,6 +153,13 @@ TEST_CASE("bandwidth: a folded run and a full one move the same bytes") {
       CHECK(full[at].recomputed == Approx(folded[at].recomputed).epsilon(1e-12));
     }
   }
+}
+
+TEST_CASE("bandwidth: fp8 products run at the rate of the datasheet") {
+  Config config = llama();
+  config.recipe = default_recipe(Framework::megatron);
+  config.recipe.precision = Precision::fp8;
+  CHECK(estimate(config).bandwidth.peak_flops_per_second == Approx(1979e12));  // NVIDIA H100 SXM, without sparsity
 }
 
 TEST_CASE("bandwidth: the ridge point of an H100 is its peak over its bandwidth") {
