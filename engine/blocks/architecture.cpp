@@ -9,10 +9,12 @@
 
 namespace trainmem {
 
-Tensor input_embeddings(const Tensor& table, const Tensor& ids) {
-  if (active_run().settings.tensor_parallel.size > 1) return vocabulary_embedding(table, ids);
-  Tensor embedded = embedding(table, ids);
-  return active_run().settings.inputs_want_gradient ? require_gradient(std::move(embedded)) : embedded;
+Tensor input_embeddings(const Tensor& table, const Tensor& ids, const Tensor& scale) {
+  const bool divided = active_run().settings.tensor_parallel.size > 1;
+  Tensor embedded = divided ? vocabulary_embedding(table, ids) : embedding(table, ids);
+  if (scale.defined()) embedded = embedded * scale;
+  const bool wants = !divided && active_run().settings.inputs_want_gradient;
+  return wants ? require_gradient(std::move(embedded)) : embedded;
 }
 
 ForwardState Architecture::resume(Tensor hidden, AttentionKernel attention) {
@@ -24,8 +26,8 @@ ForwardState Architecture::resume(Tensor hidden, AttentionKernel attention) {
 
 const BlockInputs& Architecture::inputs_of(const ForwardState& state, std::int64_t) const { return state.inputs; }
 
-Tensor Architecture::embed(const Tensor& table, const Tensor& ids) const {
-  Tensor embedded = input_embeddings(table, ids);
+Tensor Architecture::embed(const Tensor& table, const Tensor& ids, const Tensor& scale) const {
+  Tensor embedded = input_embeddings(table, ids, scale);
   return after_embedding ? after_embedding(std::move(embedded)) : embedded;
 }
 

@@ -42,7 +42,7 @@ struct ForwardState {
 
 /// Embeddings of the tokens. Nothing before the first LoRA adapter wants a gradient, but recomputed blocks need one to
 /// begin from: then the embeddings are made to want one.
-Tensor input_embeddings(const Tensor& table, const Tensor& ids);
+Tensor input_embeddings(const Tensor& table, const Tensor& ids, const Tensor& scale = {});
 
 /// A family. Parameters are registered in the order of the constructors of the framework's modules, which is the order
 /// that optimizers see.
@@ -80,8 +80,8 @@ class Architecture {
   const DType weights;
 
  protected:
-  /// The token embedding as a module, with what happens around it.
-  Tensor embed(const Tensor& table, const Tensor& ids) const;
+  /// The token embedding as a module, with what happens around it. A `scale` is part of the module.
+  Tensor embed(const Tensor& table, const Tensor& ids, const Tensor& scale = {}) const;
 };
 
 /// The family that stands for a configuration's model in its framework; null if there is none. Megatron's are

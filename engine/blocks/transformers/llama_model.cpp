@@ -88,8 +88,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   Tensor embedded;
   {
     const Place place("embedding");
-    embedded = embed(embedding_, ids);
-    if (embedding_scale_.defined()) embedded = embedded * embedding_scale_;
+    embedded = embed(embedding_, ids, embedding_scale_);
     if (form_.multipliers) embedded = multiply_number(embedded);
   }
   // Embeddings that are shards of the sequence do not say its length: the training loop passes the positions.
