@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/blocks/causal_model.h"
+#include "engine/blocks/conventions.h"
 #include "engine/config/formats.h"
 #include "engine/optimizer/step.h"
 #include "engine/parallel/ddp.h"
@@ -187,8 +188,10 @@ class Training {
       words.replicated = group < Size(recipe.data_parallel_size);
       words.stays_gathered = recipe.reshard_after_forward == Reshard::never;
       words.forward_prefetch = recipe.fsdp_forward_prefetch;
+      const bool shards_what_recomputes =
+          conventions_of(recipe, config_.model, run_.settings.legacy_models).shards_what_recomputes;
       words.inside_recomputation =
-          recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant && run_.settings.legacy_models;
+          recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant && !shards_what_recomputes;
       words.backward_prefetch = recipe.fsdp_backward_prefetch;
       return std::make_unique<Fsdp1>(words, formats);
     }

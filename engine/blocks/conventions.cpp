@@ -9,7 +9,8 @@ namespace {
 /// releases the model recomputed the call of the wrapped layer (modeling_llama.py: LlamaModel.forward).
 Conventions of_transformers(const Recipe& recipe, bool legacy_models) {
   Conventions result;
-  result.shards_what_recomputes = recipe.fsdp_version == 1 && !legacy_models;
+  const bool wraps_first = recipe.framework == Framework::pytorch;
+  result.shards_what_recomputes = recipe.fsdp_version == 1 && (wraps_first || !legacy_models);
   result.compiles_loss = recipe.compile_loss;
   return result;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/tensor/autograd.h"
+#include "engine/tensor/dispatch_mode.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem {
@@ -11,6 +12,10 @@ namespace {
 
 constexpr const char* flat_param = "pytorch torch/distributed/fsdp/_flat_param.py";
 constexpr const char* runtime = "pytorch torch/distributed/fsdp/_runtime_utils.py";
+constexpr const char* init = "pytorch torch/distributed/fsdp/_init_utils.py: _init_param_handle_from_module";
+constexpr Rule moved_rule{"parameter to be sharded", "a group's weight while its flat parameter is made", init};
+constexpr Rule broadcast_rule{"broadcast buffer", "weights of the group on their way from the first GPU",
+                              "pytorch torch/csrc/distributed/c10d/reducer.cpp: BroadcastWork"};
 constexpr Rule shard_rule{"flat parameter shard", "this GPU's shard of a group's flat parameter", flat_param};
 constexpr Rule cast_rule{"shard in the computing format", "", flat_param};
 constexpr Rule host_rule{"shard from host memory", "",
@@ -34,6 +39,9 @@ constexpr Rule placeholder_rule{"empty gradient", "",
                                 "pytorch torch/distributed/fsdp/_flat_param.py: _use_unsharded_grad_views"};
 constexpr Rule attribute_rule{"empty flat parameter", "",
                               "pytorch torch/distributed/fsdp/_flat_param.py: init_flat_param_attributes"};
+
+/// Weights are broadcast together up to this size. _init_utils.py, PARAM_BROADCAST_BUCKET_SIZE.
+constexpr std::int64_t broadcast_bucket = std::int64_t{250} << 20;
 
 /// Where a weight may begin: addresses of the gathered weights are multiples of 16 bytes. _flat_param.py,
 /// _get_aligned_numel.
@@ -104,13 +112,29 @@ void Fsdp1::close_groups() {
   }
 }
 
+// The weights come to the GPU, are broadcast (sync_module_states) and laid into a flat parameter; of this the shard is
+// a copy. What they took stays in the allocator. Records of steps begin when it is over, with empty pools.
 void Fsdp1::divide(Group& group, LayerStretches& stretches) const {
   const Layer layer(group.layer);
   stretches.enter(group.layer);
   group.padded = round_up(group.padded, words_.shards);
   const Shape shard{group.padded / words_.shards};
-  group.shard = formats_.offloaded ? allocate_nothing(shard, group.stored)
-                                   : allocate(shard, group.stored, {&shard_rule, "flat parameter shard"});
+  const Label label{&shard_rule, "flat parameter shard"};
+  std::vector<Tensor> passing;
+  if (!DispatchMode::is_on()) {
+    const Set<Component> component(active_run().component, Component::gathered_parameters);
+    for (const Tensor& weight : group.weights) passing.push_back(allocate(weight.shape(), group.stored, {&moved_rule}));
+    Size bucket = 0;
+    for (const Tensor& weight : group.weights) {
+      bucket += weight.elements();
+      if (bucket * bits(group.stored) / 8 < broadcast_bucket && &weight != &group.weights.back()) continue;
+      passing.push_back(allocate({bucket}, group.stored, {&broadcast_rule}));
+      bucket = 0;
+    }
+    passing.push_back(allocate({group.padded}, group.stored, {&flat_rule}));
+    if (formats_.offloaded) passing.push_back(allocate(shard, group.stored, label));
+  }
+  group.shard = formats_.offloaded ? allocate_nothing(shard, group.stored) : allocate(shard, group.stored, label);
   note_kept(group.shard, shard_rule);
 }
 

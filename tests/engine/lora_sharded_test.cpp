@@ -150,3 +150,42 @@ TEST_CASE(
     CHECK(peak(9, 2048, true) == peak(9, 2048, false));
   }
 }
+
+// torch/distributed/fsdp/_init_utils.py, _init_param_handle_from_module: the parameters on the GPU, the buffers that
+// broadcast them, the flat parameter. The root is wrapped last: embedding, final norm and head of 32000 tokens.
+TEST_CASE("FSDP1: while a group is wrapped its weights are there three times beside the shards") {
+  Config config = llama(DataParallel::fsdp, Precision::bf16);
+  config.recipe.fsdp_version = 1;
+  config.recipe.fsdp_wrap_embeddings = false;
+  config.recipe.lora.rank = 0;
+  const FoldedPhase initial = fold(run_training(config, {.steps = 1})).front();
+  CHECK(initial.phase == Phase::initialise);
+  const Bytes root = 2 * (2 * 32000 * h + h);
+  CHECK(initial.end.total == 2 * base / 4 + rotary);
+  CHECK(initial.peak.total == initial.end.total + 3 * root);
+}
+
+// The same under PyTorch's own apply_activation_checkpointing, which reaches inside the wrapped layers: nothing is
+// held.
+TEST_CASE("LoRA under FSDP1: layers that recompute inside their wrapper hold one tensor a block until backward ends") {
+  Config config = llama(DataParallel::fsdp, Precision::bf16);
+  config.recipe.framework = Framework::pytorch;
+  config.recipe.fsdp_version = 1;
+  config.recipe.fsdp_wrap_embeddings = false;
+  config.recipe.recomputation = Recomputation::full;
+  config.recipe.recomputation_reentrant = true;
+  config.recipe.transformers_release = TransformersRelease::before_4_46;
+  config.recipe.lora.adapter_dtype = DType::bfloat16;
+  config.model.vocab_size = 1000;
+  const auto peak = [&](std::int64_t depth, std::int64_t tokens) {
+    config.model.num_hidden_layers = depth;
+    config.recipe.sequence_length = tokens;
+    Bytes most = 0;
+    for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2})))
+      if (phase.phase == Phase::backward) most = std::max(most, phase.peak.total);
+    return most;
+  };
+  const Bytes of_a_layer = peak(9, 2048) - peak(8, 2048);
+  const Bytes of_a_shorter_one = peak(9, 1024) - peak(8, 1024);
+  CHECK(of_a_layer - of_a_shorter_one == Bytes{1024} * h * 2);
+}
