@@ -112,20 +112,20 @@ function answer(view: View, result: Summary, withLegend: boolean) {
   const gpus = result.num_gpus > 1 ? `On each of ${grouped(result.num_gpus)} GPUs` : 'On one GPU';
   const [needs, total] = need(result);
   return html`<div class="topline">
-        <h2 class="headline">
-          <span class="subject">${view.calculator.state.subject}</span> ${needs}
-          <span class="total" title=${exactBytes(total)}>${gigabytes(total, units)}</span>
-          ${verdict.capacity > 0 ? html`of ${gigabytes(verdict.capacity, units)}` : nothing}
-        </h2>
-        ${verdictBadge(verdict, units)}
-      </div>
-      <p class="under muted">
-        ${gpus}, at the peak of a step: ${place(result)}.
-        ${rangeWords(result, units)}
-        ${result.host ? html`Another ${gigabytes(result.host, units)} for each GPU are in host memory.` : nothing}
-        ${result.global_batch_size > 0 ? html`<span class="batch">Global batch ${plural(result.global_batch_size, 'sequence')}.</span>` : nothing}
-      </p>
-      ${remedyLine(view, verdict)} ${bar(view, result)} ${withLegend ? legend(view, result) : nothing}`;
+      <h2 class="headline">
+        <span class="subject">${view.calculator.state.subject}</span> ${needs}
+        <span class="total" title=${exactBytes(total)}>${gigabytes(total, units)}</span>
+        ${verdict.capacity > 0 ? html`of ${gigabytes(verdict.capacity, units)}` : nothing}
+      </h2>
+      ${verdictBadge(verdict, units)}
+    </div>
+    <p class="under muted">
+      ${gpus}, at the peak of a step: ${place(result)}.
+      ${rangeWords(result, units)}
+      ${result.host ? html`Another ${gigabytes(result.host, units)} for each GPU are in host memory.` : nothing}
+      ${result.global_batch_size > 0 ? html`<span class="batch">Global batch ${plural(result.global_batch_size, 'sequence')}.</span>` : nothing}
+    </p>
+    ${remedyLine(view, verdict)} ${bar(view, result)} ${withLegend ? legend(view, result) : nothing}`;
 }
 
 export function slimLine(view: View, good: GoodAnswer) {
