@@ -226,7 +226,8 @@ void finish(SettingsReading& reading) {
     reading.apply("--nproc-per-node", "/recipe/data_parallel_size", size);
     if (reading.find("--nnodes") != nullptr) reading.apply("--nnodes", "/recipe/data_parallel_size", size);
   } else if (gpus > 0) {
-    reading.leave("--nproc-per-node", "The GPUs do not divide by tensor, pipeline and context parallelism.");
+    reading.leave("--nproc-per-node",
+                  "The number of GPUs is not divisible by tensor times pipeline times context parallelism.");
   }
   const std::int64_t global = reading.integer("--global-batch-size", 0);
   const std::int64_t step = recipe.micro_batch_size * recipe.data_parallel_size;

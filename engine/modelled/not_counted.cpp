@@ -19,6 +19,8 @@ std::vector<std::string> not_counted(const Config& config) {
     sentences.emplace_back("transformers has eager attention only for this model: that is what is counted.");
   if (recipe.quantization != Quantization::none)
     sentences.emplace_back("4-bit weights follow bitsandbytes' source; no recorded step stands behind them.");
+  if (!torch && recipe.precision == Precision::fp8)
+    sentences.emplace_back("fp8 follows Transformer Engine's source; no recorded step stands behind it.");
   if (recipe.optimizer == Optimizer::adamw_torchao_8bit || recipe.optimizer == Optimizer::adamw_torchao_4bit ||
       recipe.optimizer == Optimizer::adamw_torchao_fp8)
     sentences.emplace_back("torchao's compiled step is taken to hold its working values in registers.");

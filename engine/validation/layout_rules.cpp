@@ -143,7 +143,7 @@ class LayoutRules : Rules {
       issues_.push_back(
           {"not_divisible",
            "/recipe/pipeline_parallel",
-           text(even_layers) + " layers between first and last stage do not divide by " + text(even_stages) +
+           text(even_layers) + " layers between first and last stage are not divisible by " + text(even_stages) +
                " stages.",
            "Change the layers of the first or last stage: 0 divides all evenly.",
            {first > 0 ? "/recipe/pipeline_first_stage_layers" : "/recipe/pipeline_last_stage_layers", "0"}});

@@ -28,7 +28,7 @@ std::string divisors_hint(std::int64_t value, std::int64_t near) {
   for (std::int64_t candidate = near; candidate <= value && candidate <= 2 * near && above == 0; ++candidate) {
     if (value % candidate == 0) above = candidate;
   }
-  return text(value) + " divides by " + text(below) + (above > 0 ? " and by " + text(above) : "") + ".";
+  return text(value) + " is divisible by " + text(below) + (above > 0 ? " and by " + text(above) : "") + ".";
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ void Rules::not_divisible(const char* path, const std::string& what, std::int64_
                           const std::string& divisor_name, std::int64_t divisor) {
   if (divisor <= 0 || value % divisor == 0) return;
   issues_.push_back({"not_divisible", path,
-                     what + " " + text(value) + " does not divide by " + divisor_name + " " + text(divisor) + ".",
+                     what + " " + text(value) + " is not divisible by " + divisor_name + " " + text(divisor) + ".",
                      divisors_hint(value, divisor), fix_of(path, value, divisor)});
 }
 

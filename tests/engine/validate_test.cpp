@@ -100,13 +100,14 @@ TEST_CASE("validation: sizes that do not divide, with divisors that do") {
 
   Config config = llama();
   config.recipe.pipeline_parallel = 5;
-  CHECK(validate(config)[0].message == "num_hidden_layers 32 does not divide by pipeline_parallel 5.");
-  CHECK(validate(config)[0].hint == "32 divides by 4 and by 8.");
+  CHECK(validate(config)[0].message == "num_hidden_layers 32 is not divisible by pipeline_parallel 5.");
+  CHECK(validate(config)[0].hint == "32 is divisible by 4 and by 8.");
 
   config.recipe.framework = Framework::megatron;
   const Issue uneven = validate(config)[0];
   CHECK(uneven.hint ==
-        "Set pipeline_last_stage_layers to 4: the others have 7 each. Or change pipeline_parallel: 32 divides by 4 and "
+        "Set pipeline_last_stage_layers to 4: the others have 7 each. Or change pipeline_parallel: 32 is divisible by "
+        "4 and "
         "by 8.");
   CHECK(uneven.fix.path == "/recipe/pipeline_last_stage_layers");
   CHECK(uneven.fix.value == "4");
