@@ -178,11 +178,11 @@ class Training {
     const bool whole = recipe.fsdp_version == 1 && recipe.framework != Framework::litgpt;
     if (shards == 1 && !whole && recipe.precision != Precision::fsdp_bf16) return nullptr;
     ShardedFormats formats{formats_.computation, reduction_format(recipe), recipe.offload_parameters};
+    // Without mixed precision weights are gathered in their own formats: adapters in fp32 beside weights in 16 bits.
+    const bool mixed = recipe.precision == Precision::fsdp_bf16 || recipe.precision == Precision::fp8 ||
+                       recipe.activations_dtype != DType::automatic;
+    if (!mixed) formats.parameters = DType::automatic;
     if (recipe.fsdp_version == 1) {
-      // Without MixedPrecision each group computes in its own format: adapters in fp32 beside weights in 16 bits.
-      const bool mixed = recipe.precision == Precision::fsdp_bf16 || recipe.precision == Precision::fp8 ||
-                         recipe.activations_dtype != DType::automatic;
-      if (!mixed) formats.parameters = DType::automatic;
       Fsdp1Words words;
       words.shards = shards;
       words.replicated = group < Size(recipe.data_parallel_size);
