@@ -26,7 +26,7 @@ struct RouterForm {
   bool normalises = false;   ///< the weights of a token add up to one
   bool casts = true;         ///< weights in the format of the logits
   bool fp32 = true;          ///< sigmoid: logits from tokens and weight in fp32
-  bool fp32_weight = false;  ///< the router's weight is in fp32 whatever the model is in
+  bool fp32_weight = false;  ///< the router's weight is made in fp32 whatever the model is in
 };
 
 using Scores = RouterForm::Scores;
@@ -90,7 +90,9 @@ Router::Router(const Model& m, DType dtype) : model_(m) {
 Routing Router::softmax_scores(const Tensor& tokens) const {
   const RouterForm& form = form_of(model_);
   Routing routing;
-  const Tensor input = form.fp32_weight ? to(tokens, DType::float32, "tokens in fp32") : tokens;
+  // models/hunyuan_v1_moe/modeling_hunyuan_v1_moe.py: HunYuanMoEV1Gate. FSDP's mixed precision gathers it in 16 bits.
+  const bool in_fp32 = form.fp32_weight && weight_.dtype() == DType::float32;
+  const Tensor input = in_fp32 ? to(tokens, DType::float32, "tokens in fp32") : tokens;
   routing.logits = linear(input, weight_, {}, "router logits");
   const Tensor probabilities = softmax(routing.logits, DType::float32);
   Chosen chosen = top_k(probabilities, model_.experts.num_experts_per_tok);
@@ -148,7 +150,9 @@ Routing Router::corrected_softmax(const Tensor& tokens) const {
   Routing routing;
   {
     const Set<bool> off(active_run().autocast.enabled, false);
-    const Tensor logits = linear(to(tokens, DType::float32, "tokens in fp32"), weight_, {}, "router logits");
+    const Tensor input = to(tokens, DType::float32, "tokens in fp32");
+    const Tensor weight = to(weight_, DType::float32, "router weight in fp32");
+    const Tensor logits = linear(input, weight, {}, "router logits");
     const Tensor probabilities = softmax(logits, DType::float32);
     routing.logits = logits;
     {
