@@ -38,6 +38,9 @@ bool quantised_experts(const Config& c) {
   return experts(c) && c.recipe.quantization != Quantization::none && !transformers::SeparateExperts::describe(c.model);
 }
 
+/// DBRX before transformers 5 cut its experts apart all at once.
+bool dbrx(const Config& c) { return !megatron(c) && c.model.model_type == "dbrx"; }
+
 constexpr const char* own_class = "Choose a model_type whose class has it, or leave it as the class has it.";
 
 constexpr Missing<Config> all_missing[] = {
@@ -83,6 +86,14 @@ constexpr Missing<Config> all_missing[] = {
               !torchtitan(c);
      },
      "full"},
+    {"/recipe/transformers_release", "DBRX of older releases, which cut its experts apart otherwise, is",
+     "Set it to current.",
+     [](const Config& c) { return dbrx(c) && c.recipe.transformers_release != TransformersRelease::current; },
+     "current"},
+    {"/recipe/loss", "DBRX of older releases, whose loss this is, is", "Set it to full.",
+     [](const Config& c) { return dbrx(c) && c.recipe.loss == Loss::legacy; }, "full"},
+    {"/recipe/quantization", "Quantised weights of DBRX, whose router is a linear layer, are", "Set it to none.",
+     [](const Config& c) { return dbrx(c) && c.recipe.quantization != Quantization::none; }, "none"},
     {"/recipe/transformers_release", "Quantised experts of older releases, each a layer of its own, are",
      "Set it to current, where stacked experts stay in 16 bits.",
      [](const Config& c) {

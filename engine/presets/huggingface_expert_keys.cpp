@@ -32,9 +32,12 @@ void read_glm4_moe(Model& model, const Keys& keys) {
 void read_dbrx(Model& model, const Keys& keys) {
   keys.read(model.num_key_value_heads, {"attn_config.kv_n_heads"});
   keys.read(model.intermediate_size, {"ffn_config.ffn_hidden_size"});
+  // Release 5 reads the two widths the other way round, so that what runs there has the tokens' width here.
+  if (model.intermediate_size == model.hidden_size) keys.read(model.intermediate_size, {"ffn_config.hidden_size"});
   keys.read(model.experts.num_experts, {"ffn_config.moe_num_experts"});
   keys.read(model.experts.num_experts_per_tok, {"ffn_config.moe_top_k"});
   model.experts.moe_intermediate_size = model.intermediate_size;
+  model.embedding_dropout = 0;  // DbrxModel does not use emb_pdrop
 }
 
 void read_minimax_m2(Model& model, const Keys& keys) {

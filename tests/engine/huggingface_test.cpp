@@ -169,6 +169,20 @@ TEST_CASE("Hugging Face: Apertus and CodeGen have the parameters of their classe
   CHECK(issues.empty());
 }
 
+TEST_CASE("Hugging Face: the experts' width of DBRX, whichever of its two names it has") {
+  // Counted by torch in tests/traces/other_families.json; a configuration that release 5 runs has it as hidden_size.
+  Issues issues;
+  const auto count = [&](const std::string& widths) {
+    const std::string text = R"({"model_type": "dbrx", "d_model": 256, "n_heads": 8, "n_layers": 3,
+        "max_seq_len": 2048, "vocab_size": 5003, "attn_config": {"kv_n_heads": 2}, "ffn_config": {)" +
+                             widths + R"(, "moe_num_experts": 4, "moe_top_k": 2}})";
+    return parameter_count(read(text.c_str(), issues));
+  };
+  CHECK(count(R"("ffn_hidden_size": 256, "hidden_size": 640)") == 8956160);
+  CHECK(count(R"("ffn_hidden_size": 640, "hidden_size": 6144)") == 8956160);
+  CHECK(issues.empty());
+}
+
 TEST_CASE("Hugging Face: a class that is not known and an unknown activation are issues") {
   Issues issues;
   read(R"({"model_type": "mamba"})", issues);

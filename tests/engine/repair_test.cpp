@@ -86,7 +86,6 @@ TEST_CASE("repair: a fix settles its issue") {
 
 TEST_CASE("repair: every model under every recipe preset gets numbers, or a configuration that does") {
   for (const PresetText& model : model_presets()) {
-    if (model.id == "dbrx") continue;  // it has Megatron's forward alone, which has no LoRA
     for (const PresetText& recipe : recipe_presets()) {
       Config config = parse_link(link_of(model, recipe)).config;
       if (validate(config).empty()) continue;

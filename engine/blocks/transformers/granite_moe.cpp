@@ -27,6 +27,7 @@ Tensor index_add(const Tensor& into, const Tensor& x, const Tensor& indices) {
   Tensor result = allocate(into.shape(), into.dtype(), {&add_rule});
   if (node)
     node->backward = [](Backward& b) {
+      const Tensor kept_indices = b.kept(0);
       const Tensor rows = b.kept(1);
       b.give(0, allocate(rows.shape(), b.gradient().dtype(), {&add_rule}));
     };

@@ -263,6 +263,14 @@ LlamaForm partial(const char* model_type) {
   return result;
 }
 
+LlamaForm dbrx() {
+  LlamaForm result = form("dbrx");
+  result.block = LlamaForm::BlockForm::dbrx;
+  result.norm = NormLayer::Form::layer_norm;
+  result.fused_attention = true;
+  return result;
+}
+
 LlamaForm minimax() {
   LlamaForm result = form("minimax");
   result.block = LlamaForm::BlockForm::minimax;
@@ -344,6 +352,7 @@ const LlamaForm forms[] = {form("llama"),
                            partial("glm4_moe"),
                            partial("minimax_m2"),
                            minimax(),
+                           dbrx(),
                            grok()};
 
 }  // namespace
@@ -375,7 +384,8 @@ bool has_fused_mlp(const Model& model) {
 
 bool has_fused_rope(const Model& model) {
   const LlamaForm* form = llama_form(model);
-  return form != nullptr && form->turning == LlamaForm::Turning::whole && model.latent_attention.kv_lora_rank == 0;
+  return form != nullptr && form->turning == LlamaForm::Turning::whole && form->block != LlamaForm::BlockForm::dbrx &&
+         model.latent_attention.kv_lora_rank == 0;
 }
 
 }  // namespace trainmem::transformers

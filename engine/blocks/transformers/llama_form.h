@@ -7,7 +7,7 @@ namespace trainmem::transformers {
 
 struct LlamaForm {
   const char* model_type;
-  enum class BlockForm { llama, stablelm, gemma2, olmo2, cohere, minimax } block = BlockForm::llama;
+  enum class BlockForm { llama, stablelm, gemma2, olmo2, cohere, minimax, dbrx } block = BlockForm::llama;
   NormLayer::Form norm = NormLayer::Form::llama;
   /// How RoPE turns query and key.
   enum class Turning {

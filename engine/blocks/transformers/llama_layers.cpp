@@ -308,7 +308,8 @@ std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& m, const LlamaFo
 }
 
 bool has_experts_forward(const Model& m, const LlamaForm& form) {
-  return m.model_type == "llama4_text" || form.multipliers || m.model_type == "deepseek" || has_router(m);
+  return m.model_type == "llama4_text" || form.multipliers || m.model_type == "deepseek" ||
+         form.block == LlamaForm::BlockForm::dbrx || has_router(m);
 }
 
 namespace {

@@ -30,6 +30,7 @@ std::unique_ptr<Block> LlamaModel::make_block(std::int64_t layer) {
     case LlamaForm::BlockForm::gemma2: return make_gemma2_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::olmo2: return make_olmo2_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::minimax: return make_minimax_block(model, form_, weights, layer);
+    case LlamaForm::BlockForm::dbrx: return make_dbrx_block(model, form_, weights);
     case LlamaForm::BlockForm::cohere: return make_cohere_block(model, form_, weights, layer);
   }
   return nullptr;

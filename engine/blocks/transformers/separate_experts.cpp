@@ -12,7 +12,14 @@ constexpr Rule where_rule{"nonzero", "", "pytorch aten/src/ATen/native/TensorAdv
 constexpr Rule add_rule{"index_add", "where each row goes, and the rows: their gradient takes its shape from them",
                         "derivatives.yaml: index_add_ (source)"};
 
-/// Adds the rows of x, in place, where `indices` says.
+}  // namespace
+
+Tensor expert_mask(const Size& copies, const Size& experts) {
+  return allocate({copies, experts}, DType::int64, {&choice_rule});
+}
+
+Tensor places_of_expert(const Size& copies) { return allocate({copies, 2}, DType::int64, {&where_rule}); }
+
 Tensor index_add_in_place(Tensor whole, const Tensor& x, const Tensor& indices) {
   const Tensor total = std::move(whole);
   const Ref<Node> node = begin_node(add_rule, {&total, &x});
@@ -22,6 +29,7 @@ Tensor index_add_in_place(Tensor whole, const Tensor& x, const Tensor& indices) 
   result->is_view = total->is_view;
   if (node)
     node->backward = [](Backward& b) {
+      const Tensor kept_indices = b.kept(0);
       const Tensor rows = b.kept(1);
       if (b.wants(1)) b.give(1, allocate(rows.shape(), b.gradient().dtype(), {&add_rule}));
       if (b.wants(0)) b.give(0, b.gradient());
@@ -29,8 +37,6 @@ Tensor index_add_in_place(Tensor whole, const Tensor& x, const Tensor& indices) 
   finish_node(node, result);
   return result;
 }
-
-}  // namespace
 
 bool SeparateExperts::describe(const Model& m) { return m.model_type == "mixtral" || m.model_type == "olmoe"; }
 
@@ -60,13 +66,13 @@ Tensor SeparateExperts::operator()(const Tensor& tokens, const Routing& routing)
   const Size copies = routing.experts.elements();
   const Size each = ceil_divide(copies, Size(model_.experts.num_experts));
   Tensor total = allocate(tokens.shape(), tokens.dtype(), {&sum_rule});
-  const Tensor chosen = allocate({copies, model_.experts.num_experts}, DType::int64, {&choice_rule});
+  const Tensor chosen = expert_mask(copies, model_.experts.num_experts);
   const Tensor weights = view(routing.weights, {copies});
   Tensor found;
   Tensor state;
   Tensor out;
   for (const Expert& expert : experts_) {
-    found = allocate({each, 2}, DType::int64, {&where_rule});
+    found = places_of_expert(each);
     const Tensor rows = select(found, 1, 1);
     state = index_rows(tokens, rows, "tokens of an expert");
     Tensor computed = run(expert, state);

@@ -8,6 +8,13 @@
 
 namespace trainmem::transformers {
 
+/// Which expert each of the token copies goes to: one_hot of the choice.
+Tensor expert_mask(const Size& copies, const Size& experts);
+/// Where an expert's token copies stand: torch.where of its part of the mask, (copies, 2).
+Tensor places_of_expert(const Size& copies);
+/// Adds the rows of x, in place, where `indices` says.
+Tensor index_add_in_place(Tensor whole, const Tensor& x, const Tensor& indices);
+
 class SeparateExperts {
  public:
   /// Whether the older classes of this model are these.
