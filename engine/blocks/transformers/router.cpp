@@ -72,6 +72,13 @@ Tensor normalised(Tensor weights) {
   return divide_in_place(std::move(weights), total);
 }
 
+/// F.linear(tokens.type(torch.float32), weight.type(torch.float32)).
+Tensor logits_in_fp32(const Tensor& tokens, const Tensor& weight) {
+  const Tensor input = to(tokens, DType::float32, "tokens in fp32");
+  const Tensor cast = to(weight, DType::float32, "router weight in fp32");
+  return linear(input, cast, {}, "router logits");
+}
+
 }  // namespace
 
 bool has_router(const Model& model) { return find_form(model) != nullptr; }
@@ -104,8 +111,7 @@ Routing Router::softmax_scores(const Tensor& tokens) const {
 }
 
 Routing Router::softmax_in_fp32(const Tensor& tokens) const {
-  const Tensor weight = to(weight_, DType::float32, "router weight in fp32");
-  const Tensor logits = linear(to(tokens, DType::float32, "tokens in fp32"), weight, {}, "router logits");
+  const Tensor logits = logits_in_fp32(tokens, weight_);
   const Tensor scores = softmax(logits, DType::float32);
   const Chosen chosen = top_k(scores, model_.experts.num_experts_per_tok);
   Routing routing;
@@ -119,8 +125,7 @@ Routing Router::sigmoid_scores(const Tensor& tokens) const {
   Routing routing;
   Tensor scores;
   if (form_of(model_).fp32) {
-    const Tensor weight = to(weight_, DType::float32, "router weight in fp32");
-    scores = sigmoid(linear(to(tokens, DType::float32, "tokens in fp32"), weight, {}, "router logits"));
+    scores = sigmoid(logits_in_fp32(tokens, weight_));
   } else {
     routing.logits = linear(tokens, weight_, {}, "router logits");
     scores = sigmoid(to(routing.logits, DType::float32));
@@ -150,9 +155,7 @@ Routing Router::corrected_softmax(const Tensor& tokens) const {
   Routing routing;
   {
     const Set<bool> off(active_run().autocast.enabled, false);
-    const Tensor input = to(tokens, DType::float32, "tokens in fp32");
-    const Tensor weight = to(weight_, DType::float32, "router weight in fp32");
-    const Tensor logits = linear(input, weight, {}, "router logits");
+    const Tensor logits = logits_in_fp32(tokens, weight_);
     const Tensor probabilities = softmax(logits, DType::float32);
     routing.logits = logits;
     {
