@@ -353,7 +353,8 @@ void Fsdp1::reduce(std::size_t index) {
     note_kept(group.unreduced, unreduced_rule);
     return lay_aside(group);
   }
-  const Tensor sum = group.unreduced.defined() ? std::move(group.unreduced) : flat_gradient;
+  const Tensor sum = group.unreduced.defined() ? group.unreduced : flat_gradient;
+  group.unreduced.reset();
   const Tensor reduced = reduce_across(group, sum);
   if (group.has_gradient()) return;
   set_component(reduced, Component::gradients);
@@ -369,7 +370,7 @@ Tensor Fsdp1::reduce_across(const Group& group, const Tensor& flat_gradient) con
   const DType computed = flat_gradient.dtype();
   const Shape shard{group.padded / words_.shards};
   const Set<Stream> stream(run.stream, Stream::reduce_scatter);
-  Tensor reduced = is_whole() ? std::move(flat_gradient) : allocate(shard, computed, {&reduced_rule});
+  Tensor reduced = is_whole() ? flat_gradient : allocate(shard, computed, {&reduced_rule});
   if (computed == group.stored) return reduced;
   const Set<Stream> of_groups(run.stream, words_.replicated ? Stream::communication : Stream::reduce_scatter);
   return allocate(shard, group.stored, {&reduced_rule});
