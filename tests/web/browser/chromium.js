@@ -126,6 +126,7 @@ export async function pick(page, section, query, name) {
   await page.locator(`#picker-${section}`).click();
   await page.locator(`#search-${section}`).fill(query);
   await page.getByRole('option', { name, exact: false }).first().click();
+  await settled(page);
 }
 
 /** The fragment once the throttled write has happened: the page's own timers run in their order, however late. */

@@ -131,7 +131,7 @@ pageTest('fits on: sorted by margin, and a GPU can be taken', {}, async page => 
     [...spare].sort((a, b) => a - b),
   );
   await page.getByRole('button', { name: /^Show all \d+$/ }).click();
-  assert.ok((await page.locator('#fitson tbody tr').count()) > 60);
+  await page.locator('#fitson tbody tr').nth(60).waitFor();
   await page.getByRole('button', { name: 'Use H100 SXM5 80GB', exact: true }).click();
   assert.match(await fragment(page), /gpu=h100-sxm/);
 });
@@ -143,7 +143,7 @@ pageTest('plan: layouts of 64 GPUs; a wrong number is named', {}, async page => 
   const field = page.getByLabel('GPUs', { exact: true });
   await field.fill('many');
   await page.getByRole('button', { name: 'Find layouts' }).click();
-  assert.notEqual(await page.locator('#plan-message').innerText(), '');
+  await page.locator('#plan-message').filter({ hasText: /\S/ }).waitFor();
   await field.fill('64');
   await page.getByRole('button', { name: 'Find layouts' }).click();
   const first = page.locator('.layouts li').first();

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { fragment, headline, openCalculator, origin, pageTest, pick, settled, total } from './chromium.js';
 
 const slow = { timeout: 60_000 };
-const picked = (page, section) => page.locator(`#picker-${section} .picked`).innerText();
+const picked = async (page, section) => {
+  await settled(page);
+  return page.locator(`#picker-${section} .picked`).innerText();
+};
 
 pageTest('one 24 GB card and an 8B model: found by its memory, and two clicks later it fits', {}, async page => {
   await openCalculator(page);

@@ -75,7 +75,7 @@ pageTest('bad pastes are named, and nothing changes', {}, async page => {
     ['<script>alert(1)</script> --x', /size of the vocabulary/],
   ]) {
     await dialog.getByLabel('Text to read').fill(text);
-    assert.match(await dialog.getByRole('status').innerText(), said);
+    await dialog.getByRole('status').filter({ hasText: said }).waitFor();
     assert.ok(await dialog.getByRole('button', { name: 'Use it' }).isDisabled());
   }
   await page.keyboard.press('Escape');

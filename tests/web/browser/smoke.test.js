@@ -175,9 +175,11 @@ pageTest('the timeline can be read by keyboard', {}, async page => {
   const scrubber = page.getByRole('slider', { name: 'Moment of the step' });
   await scrubber.focus();
   await scrubber.press('Home');
+  await settled(page);
   assert.match(await scrubber.getAttribute('aria-valuetext'), /^Initialise/);
   await scrubber.press('ArrowRight');
   await scrubber.press('End');
+  await settled(page);
   assert.match(await scrubber.getAttribute('aria-valuetext'), /^Optimizer step.+GiB$/);
 });
 

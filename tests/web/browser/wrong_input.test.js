@@ -11,7 +11,7 @@ pageTest('a link with unknown parts names each of them and applies the rest', {}
   assert.match(text, /frobnicate/);
   assert.equal(await page.getByLabel('Sequence length', { exact: true }).inputValue(), '2,048');
   await notice.getByRole('button', { name: 'Dismiss' }).click();
-  assert.equal(await notice.count(), 0);
+  await notice.waitFor({ state: 'detached' });
 });
 
 pageTest('a misspelt part of a link is mended with a click, one after the other', {}, async page => {
@@ -19,10 +19,10 @@ pageTest('a misspelt part of a link is mended with a click, one after the other'
   const notice = page.locator('.notice');
   assert.match(await notice.innerText(), /3 parts of this link could not be used/);
   await notice.getByRole('button', { name: 'rtx-4090', exact: true }).click();
-  assert.match(await notice.innerText(), /2 parts of this link could not be used/);
+  await notice.filter({ hasText: /2 parts of this link could not be used/ }).waitFor();
   await notice.getByRole('button', { name: 'seq', exact: true }).click();
   await notice.getByRole('button', { name: 'sgd', exact: true }).click();
-  assert.equal(await notice.count(), 0);
+  await notice.waitFor({ state: 'detached' });
   assert.equal(await fragment(page), 'v=1&model=gpt2&gpu=rtx-4090&seq=512&opt=sgd&end');
 });
 
@@ -61,12 +61,14 @@ pageTest('text that is no number keeps the last good value, with a message at th
   await field.fill('2048');
   const before = await total(page);
   await field.fill('2048q');
+  await settled(page);
   assert.equal(await field.getAttribute('aria-invalid'), 'true');
   const described = await field.getAttribute('aria-describedby');
   const message = await page.locator(`[id="${described.split(' ').at(-1)}"]`).innerText();
   assert.match(message, /"q" is not a known suffix\. Still computing with 2,048/);
   assert.equal(await total(page), before);
   await field.fill('4096');
+  await settled(page);
   assert.equal(await field.getAttribute('aria-invalid'), null);
   assert.notEqual(await total(page), before);
 });
@@ -77,6 +79,7 @@ pageTest('a value out of range names the range', {}, async page => {
   await field.fill('0');
   assert.match(await page.locator('.message').innerText(), /The smallest value is 1/);
   await field.press('Escape');
+  await settled(page);
   assert.equal(await field.inputValue(), '1');
 });
 
