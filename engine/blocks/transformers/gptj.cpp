@@ -1,125 +1,55 @@
-// GPT-J: models/gptj/modeling_gptj.py. Its attention is eager only, with scores in fp32.
-#include "engine/blocks/transformers/decoder.h"
+// GPT-J: models/gptj/modeling_gptj.py.
 #include "engine/blocks/transformers/families.h"
-#include "engine/blocks/transformers/gpt_block.h"
-#include "engine/blocks/transformers/neighbouring_channels.h"
+#include "engine/blocks/transformers/gptj_block.h"
 
 namespace trainmem::transformers {
 
 namespace {
 
-constexpr Rule positions_rule{"sinusoids", "sines and cosines of every position: a buffer of each block",
-                              "transformers models/gptj/modeling_gptj.py: create_sinusoidal_positions"};
-class GptjBlock : public Block {
+class GptjProjections {
  public:
-  GptjBlock(const Model& m, DType dtype)
+  static constexpr Rule table{"sinusoids", "sines and cosines of every position: a buffer of each block",
+                              "transformers models/gptj/modeling_gptj.py: create_sinusoidal_positions"};
+
+  GptjProjections(const Model& m, DType dtype)
       : model_(m),
-        norm_(block_norm(m, dtype)),
         key_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "key"),
         value_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "value"),
-        query_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "query"),
-        output_(m.hidden_size, m.hidden_size, m.attention_output_bias, dtype, "attention projection"),
-        mlp_(m, m.mlp_bias, dtype) {
-    const Set<Component> component(active_run().component, Component::weights);
-    sinusoids_ =
-        allocate({m.max_position_embeddings, turning_width(m)}, DType::float32, {&positions_rule, "sinusoids"});
-    note_kept(sinusoids_, positions_rule);
-  }
+        query_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "query") {}
 
-  Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
-    const Tensor residual = hidden;
-    hidden = norm_.at("norm before attention", std::move(hidden));
-    Tensor weights;  // held until the block returns
-    const Tensor attended = attend(hidden, inputs, weights);
-    const Tensor fed = mlp_(hidden);
-    Tensor result = (attended + fed) + residual;
-    returned_weights_ = std::move(weights);
-    return result;
-  }
-
- private:
-  Tensor attend(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
-    const Place place("attention");
-    const Size a = model_.num_attention_heads;
-    const Size d = model_.head_dim;
-    const Shape heads{hidden.size(0), hidden.size(1), a, d};
+  ProjectedHeads operator()(const Tensor& hidden) const {
+    const Shape heads{hidden.size(0), hidden.size(1), model_.num_attention_heads, model_.head_dim};
     Tensor query = query_(hidden);
     Tensor key = key_(hidden);
     Tensor value = value_(hidden);
     query = view(std::move(query), heads);
     key = view(std::move(key), heads);
     value = transpose(view(std::move(value), heads), 1, 2);
-
-    // The sinusoids of all positions, copied, then those of this sequence gathered.
-    const Size s = hidden.size(1);
-    const Size turning = sinusoids_.size(1);
-    const Tensor all = allocate({1, sinusoids_.size(0), turning}, DType::float32, {&positions_rule});
-    const Tensor where = allocate({1, s, turning}, DType::int64, {&positions_rule});
-    const Tensor both = to(allocate({1, s, turning}, DType::float32, {&positions_rule}), key.dtype());
-    const Tensor sin = slice(both, -1, 0, turning / 2);
-    const Tensor cos = slice(both, -1, turning / 2, turning);
-
-    Tensor k_turning = slice(key, -1, 0, turning);
-    const Tensor k_rest = slice(key, -1, turning, d);
-    Tensor q_turning = slice(query, -1, 0, turning);
-    const Tensor q_rest = slice(query, -1, turning, d);
-    k_turning = turn_neighbours(k_turning, sin, cos);
-    q_turning = turn_neighbours(q_turning, sin, cos);
-    key = concatenate({k_turning, k_rest}, -1, "key");
-    query = concatenate({q_turning, q_rest}, -1, "query");
-    key = transpose(std::move(key), 1, 2);
-    query = transpose(std::move(query), 1, 2);
-
-    Tensor out = eager(query, key, value, inputs.mask, weights);
-    out = view(contiguous(transpose(std::move(out), 1, 2)), hidden.shape());
-    out = output_(std::move(out));
-    return dropout(std::move(out), model_.hidden_dropout);
+    return {std::move(query), std::move(key), std::move(value)};
   }
 
-  /// GPTJAttention._attn: scores and softmax in fp32.
-  Tensor eager(const Tensor& given_query, const Tensor& given_key, const Tensor& value, const Tensor& mask,
-               Tensor& weights) const {
-    const Tensor query = to(given_query, DType::float32);
-    const Tensor key = to(given_key, DType::float32);
-    weights = matmul(query, transpose(key, -1, -2), "scores");
-    weights = multiply_number(std::move(weights));
-    weights = weights + mask;
-    weights = softmax(weights);
-    weights = to(weights, value.dtype());
-    weights = dropout(weights, model_.attention_dropout);
-    return matmul(weights, value, "attention output");
+  /// The sinusoids of all positions, copied, then those of this sequence gathered.
+  static Tensor rotary(const Tensor& sinusoids, const Size& s, DType dtype, std::vector<Tensor>& held) {
+    const Size turning = sinusoids.size(1);
+    held.push_back(allocate({1, sinusoids.size(0), turning}, DType::float32, {&table}));
+    held.push_back(allocate({1, s, turning}, DType::int64, {&table}));
+    return to(allocate({1, s, turning}, DType::float32, {&table}), dtype);
   }
 
+  static Tensor scaled(Tensor scores, const Tensor& mask) {
+    scores = multiply_number(std::move(scores));
+    return scores + mask;
+  }
+
+ private:
   const Model& model_;
-  NormLayer norm_;
-  Linear key_, value_, query_, output_;
-  GptMlp mlp_;
-  Tensor sinusoids_;
-};
-
-class Gptj : public Decoder {
- public:
-  using Decoder::Decoder;
-
-  std::unique_ptr<Block> make_block(std::int64_t) override { return std::make_unique<GptjBlock>(model, weights); }
-
-  ForwardState begin(const Tensor& ids, AttentionKernel) override {
-    ForwardState state;
-    const Place place("embedding");
-    const Tensor embedded = embed(embedding_, ids);
-    state.inputs.positions = position_ids(ids.size(1));
-    state.inputs.attention = AttentionKernel::eager;
-    state.inputs.mask = causal_mask(ids.size(0), ids.size(1), embedded.dtype(), AttentionKernel::eager, false);
-    state.hidden = dropout(embedded, model.embedding_dropout);
-    state.held = {embedded};
-    return state;
-  }
+  Linear key_, value_, query_;
 };
 
 }  // namespace
 
 std::unique_ptr<Architecture> make_gptj(const Model& model, DType weights) {
-  return std::make_unique<Gptj>(model, weights);
+  return std::make_unique<GptjDecoder<GptjProjections>>(model, weights);
 }
 
 }  // namespace trainmem::transformers
