@@ -44,6 +44,29 @@ struct LatentAttention {
   bool operator==(const LatentAttention&) const = default;
 };
 
+/// Mamba 2 layers. n_heads = 0: the model has none.
+struct Mamba {
+  std::int64_t n_heads = 0;
+  std::int64_t d_head = 0;
+  std::int64_t n_groups = 1;
+  std::int64_t d_state = 0;
+  std::int64_t d_conv = 4;
+  std::int64_t chunk_size = 256;
+  bool conv_bias = true;
+  bool proj_bias = false;
+  bool operator==(const Mamba&) const = default;
+};
+
+/// Gated delta networks (Qwen3-Next), in layers of kind linear_attention. linear_num_key_heads = 0: the model has none.
+struct LinearAttention {
+  std::int64_t linear_num_key_heads = 0;
+  std::int64_t linear_num_value_heads = 0;
+  std::int64_t linear_key_head_dim = 0;
+  std::int64_t linear_value_head_dim = 0;
+  std::int64_t linear_conv_kernel_dim = 0;  ///< tokens that the convolution before it sees
+  bool operator==(const LinearAttention&) const = default;
+};
+
 struct Model {
   std::string model_type = "llama";  ///< Hugging Face model_type: selects the forward
   Size vocab_size = 0;
@@ -82,11 +105,15 @@ struct Model {
   double final_logit_softcapping = 0.0;
   std::int64_t word_embed_proj_dim = 0;  ///< 0: hidden_size
   bool attention_sinks = false;
-  std::int64_t linear_attention_every = 0;  ///< every n-th layer is full attention, the rest linear; 0: all full
-  std::int64_t nope_every = 0;              ///< every n-th layer has no RoPE; 0: none
+  std::string layer_types;  ///< kinds of the layers, config/layer_types.h; empty: full attention, or sliding ones
+  std::int64_t conv_kernel_size = 3;  ///< tokens that a layer of kind conv looks at
+  bool conv_bias = false;             ///< of its projections and of the convolution
+  std::int64_t nope_every = 0;        ///< every n-th layer has no RoPE; 0: none
   std::int64_t num_nextn_predict_layers = 0;
   Experts experts;
   LatentAttention latent_attention;
+  Mamba mamba;
+  LinearAttention linear_attention;
   bool operator==(const Model&) const = default;
 };
 
@@ -171,6 +198,7 @@ enum class AttentionKernel { eager, sdpa, sdpa_math, flash };
 enum class Loss { full, legacy, compiled, fused, chunked, fused_linear, vocabulary_parallel };
 enum class TrainingLoop { plain, trainer };
 enum class TransformersRelease { current, before_4_46 };
+enum class TorchtitanRelease { current, release_0_2_2, before_0_2_2 };
 enum class Quantization { none, nf4, nf4_double, int8 };
 
 struct Lora {
@@ -210,6 +238,13 @@ struct Recipe {
   bool fsdp_wrap_embeddings = true;  ///< embedding and [norm, head] are groups of their own, as torchtitan does
   std::int64_t ddp_bucket_mb = 25;
   bool gradient_as_bucket_view = false;
+  std::int64_t zero_reduce_bucket_size = 500000000;  ///< elements, as the following
+  bool zero_overlap_comm = false;                    ///< ZeRO-1 and 2: gradients are reduced while backward goes on
+  std::int64_t zero_prefetch_bucket_size = 50000000;
+  std::int64_t zero_param_persistence_threshold = 100000;
+  std::int64_t zero_max_live_parameters = 1000000000;
+  std::int64_t zero_max_reuse_distance = 1000000000;
+  std::int64_t zero_sub_group_size = 1000000000;
   Size tensor_parallel = 1;
   bool sequence_parallel = false;
   std::int64_t pipeline_parallel = 1;
@@ -241,6 +276,7 @@ struct Recipe {
   bool fused_norm = false;
   bool fused_mlp = false;
   bool fused_rope = false;
+  bool fast_path = true;                     ///< kernels of causal-conv1d, mamba-ssm and fla, where layers have them
   bool transformer_engine = true;            ///< Megatron: its layers and attention kernels, not Megatron's own
   bool gradient_accumulation_fusion = true;  ///< Megatron: products add weights' gradients to the main gradients
   bool grouped_experts = true;               ///< Megatron: the experts of a GPU run as one grouped product
@@ -249,6 +285,8 @@ struct Recipe {
   bool compile_loss = false;
   TrainingLoop training_loop = TrainingLoop::plain;
   TransformersRelease transformers_release = TransformersRelease::current;
+  TorchtitanRelease torchtitan_release = TorchtitanRelease::release_0_2_2;  ///< the newest that is released
+  bool cuda_graphs = false;  ///< forward and backward are captured, where the framework can: see uses_cuda_graphs()
 
   Lora lora;
   Quantization quantization = Quantization::none;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/allocator.h"
 #include "engine/bandwidth/bandwidth.h"
 #include "engine/config/world_size.h"
 #include "engine/error_band.h"
@@ -10,13 +9,15 @@
 #include "engine/modelled/not_counted.h"
 #include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parameters/parameters.h"
-#include "engine/peak.h"
+#include "engine/peak/peak.h"
+#include "engine/peak/stage_runs.h"
 #include "engine/runtime.h"
-#include "engine/stage_runs.h"
 #include "engine/step.h"
-#include "engine/tape_expand.h"
-#include "engine/tape_fold.h"
-#include "engine/tape_rows.h"
+#include "engine/tape/allocator.h"
+#include "engine/tape/expand.h"
+#include "engine/tape/fold.h"
+#include "engine/tape/rows.h"
+#include "engine/tape/timeline.h"
 #include "engine/textbook.h"
 #include "engine/verdict.h"
 
@@ -48,18 +49,18 @@ std::vector<PhasePeak> phases_of_last_step(const std::vector<FoldedPhase>& folde
 void add_workspace(Result& result, const Config& config) {
   const Row row = cublas_workspace_row(config);
   result.allocated += row.bytes;
-  result.components[static_cast<std::size_t>(Component::workspace)] += row.bytes;
+  result.components[Component::workspace] += row.bytes;
   result.rows.push_back(row);
   for (PhasePeak& phase : result.phases) {
     if (phase.phase == Phase::initialise) continue;  // made at the first matrix product
     phase.peak += row.bytes;
     phase.end += row.bytes;
-    phase.components[static_cast<std::size_t>(Component::workspace)] += row.bytes;
+    phase.components[Component::workspace] += row.bytes;
   }
   for (TimelinePoint& point : result.timeline) {
     if (point.phase == Phase::initialise) continue;
     point.allocated += row.bytes;
-    point.components[static_cast<std::size_t>(Component::workspace)] += row.bytes;
+    point.components[Component::workspace] += row.bytes;
   }
 }
 

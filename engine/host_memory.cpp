@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/peak.h"
+#include "engine/peak/peak.h"
 
 namespace trainmem {
 
@@ -12,7 +12,7 @@ Bytes model_states(const Peak& peak) {
   Bytes sum = 0;
   for (const Component part :
        {Component::weights, Component::master_weights, Component::gradients, Component::optimizer_states})
-    sum += peak.components[static_cast<std::size_t>(part)];
+    sum += peak.components[part];
   return sum;
 }
 

@@ -27,7 +27,16 @@ enum class Component : std::uint8_t {
 };
 inline constexpr int component_count = 10;
 const char* name(Component component);
-using ComponentBytes = std::array<Bytes, component_count>;
+
+/// A value for each component.
+template <class T>
+struct ByComponent : std::array<T, component_count> {
+  using Values = std::array<T, component_count>;
+  using Values::operator[];
+  T& operator[](Component component) { return Values::operator[](static_cast<std::size_t>(component)); }
+  const T& operator[](Component component) const { return Values::operator[](static_cast<std::size_t>(component)); }
+};
+using ComponentBytes = ByComponent<Bytes>;
 
 enum class Phase : std::uint8_t { initialise, forward, loss, backward, optimizer_step };
 inline constexpr int phase_count = 5;
@@ -39,7 +48,7 @@ const char* name(RowKind kind);
 /// A named family of tensors alive at the peak.
 struct Row {
   std::string name;   ///< dotted: "attention.query"
-  std::string shape;  ///< numbers, as PyTorch prints them: "2x4096x5120"
+  std::string shape;  ///< sizes of the dimensions: "2x4096x5120"
   std::string dtype;
   std::int64_t elements = 0;  ///< of one tensor
   double element_bytes = 0;   ///< 0.5 for nf4
@@ -47,12 +56,12 @@ struct Row {
   Bytes bytes = 0;            ///< of the whole row
   Component component = Component::activations;
   std::string why;      ///< why it is alive
-  std::string formula;  ///< "2 x 4096 x 5120 x 2 bytes x 39"
+  std::string formula;  ///< "2 * 4096 * 5120 * 2 bytes * 39"
   std::string source;   ///< where the rule stands
   RowKind kind = RowKind::exact;
 };
 
-/// One corner of the timeline curve: allocated bytes after something happened.
+/// One corner of the timeline curve.
 struct TimelinePoint {
   Phase phase = Phase::initialise;
   std::string where;    ///< "backward / layer 31 / mlp"
@@ -83,7 +92,7 @@ struct Range {
   Bytes high = 0;
 };
 
-/// Memory outside the allocator's tape, one line each: CUDA context, NCCL, cuBLAS.
+/// Memory outside PyTorch's allocator, one line each: CUDA context, NCCL communicators.
 struct RuntimeRow {
   std::string name;
   Range bytes;
@@ -113,11 +122,11 @@ struct TextbookLine {
 /// What one GPU moves through its memory in one phase of a step, and computes. See bandwidth/bandwidth.h.
 struct PhaseBandwidth {
   Phase phase = Phase::forward;
-  std::array<double, component_count> components{};  ///< bytes read and written; exact below 2^53
-  double bytes = 0;                                  ///< their sum
-  double flops = 0;                                  ///< of matrix products and attention
-  double recomputed_flops = 0;                       ///< of them, those of recomputation
-  double arithmetic_seconds = 0;                     ///< at the peak; 0: peak unknown, or no arithmetic
+  ByComponent<double> components{};  ///< bytes read and written; exact below 2^53
+  double bytes = 0;                  ///< their sum
+  double flops = 0;                  ///< of matrix products and attention
+  double recomputed_flops = 0;       ///< of them, those of recomputation
+  double arithmetic_seconds = 0;     ///< at the peak; 0: peak unknown, or no arithmetic
 };
 
 enum class Bound : std::uint8_t { memory, arithmetic, unknown };

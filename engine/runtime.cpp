@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "engine/config/shard_group.h"
+
 namespace trainmem {
 namespace {
 
@@ -115,7 +117,7 @@ Row cublas_workspace_row(const Config& config) {
   row.bytes = 2 * one;
   row.component = Component::workspace;
   row.why = "scratch memory of the two cuBLAS handles: the forward's thread and autograd's; kept to the end of the run";
-  row.formula = text(one) + " bytes x 2 handles";
+  row.formula = text(one) + " bytes * 2 handles";
   row.source =
       "ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize: :4096:2:16:8, on Hopper and with "
       "CUBLAS_WORKSPACE_CONFIG=:4096:8 32 MiB. Published A100 runs show the tape and twice 8,519,680 "
@@ -129,11 +131,10 @@ std::vector<RuntimeRow> runtime_rows(const Config& config) {
   std::vector<RuntimeRow> rows;
   rows.push_back(context_row(config.gpu.architecture));
 
-  const bool hybrid = recipe.hybrid_shard_size > 0 && recipe.hybrid_shard_size < recipe.data_parallel_size;
-  const Size shards = hybrid ? Size(recipe.hybrid_shard_size) : recipe.data_parallel_size;
+  const Size group = shard_group(recipe);
   const Communicator communicators[] = {
-      {"data-parallel", shards, false},
-      {"replica", hybrid ? recipe.data_parallel_size / shards : Size(1), false},
+      {"data-parallel", group, false},
+      {"replica", recipe.data_parallel_size / group, false},
       {"tensor-parallel", recipe.tensor_parallel, false},
       {"pipeline", recipe.pipeline_parallel, false},
       {"context-parallel", recipe.context_parallel, false},

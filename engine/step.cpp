@@ -2,13 +2,12 @@
 
 #include <string>
 
+#include "engine/blocks/adapter_format.h"
 #include "engine/blocks/causal_model.h"
-#include "engine/blocks/conventions.h"
 #include "engine/config/formats.h"
 #include "engine/optimizer/step.h"
 #include "engine/parallel/ddp.h"
 #include "engine/parallel/fsdp.h"
-#include "engine/parallel/fsdp1.h"
 #include "engine/parallel/megatron.h"
 #include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/tensor.h"
@@ -30,16 +29,31 @@ Tensor make_tokens(const Recipe& recipe, const char* role) {
   return tokens;
 }
 
-/// torchtitan config/job_config.py: mixed_precision_reduce is float32 unless said otherwise.
-DType reduction_format(const Recipe& recipe) {
-  const bool automatic = recipe.gradient_reduce_dtype == DType::automatic;
-  return automatic && recipe.framework == Framework::torchtitan ? DType::float32 : recipe.gradient_reduce_dtype;
-}
-
 Tensor make_positions(const Recipe& recipe) {
   Tensor positions = allocate({recipe.sequence_length}, DType::int64, {&input_rule, "positions"});
   note_kept(positions, input_rule);
   return positions;
+}
+
+/// torchtitan trainer.py, post_dataloading_process: the mask of blocks that FlexAttention reads, with what its function
+/// of positions captures. models/common/attention.py: get_efficient_causal_mask_mod_for_packed_document;
+/// pytorch torch/nn/attention/flex_attention.py: BlockMask.
+std::vector<Tensor> make_block_mask(const Recipe& recipe) {
+  constexpr std::int64_t block = 128;
+  const Size tokens = recipe.micro_batch_size * Size(recipe.sequence_length);
+  const Size blocks = ceil_divide(tokens, block);
+  std::vector<Tensor> mask;
+  const auto integers = [&](const Shape& shape, const char* role) {
+    mask.push_back(allocate(shape, DType::int32, {&input_rule, role}));
+    note_kept(mask.back(), input_rule);
+  };
+  integers({tokens}, "document of each token");
+  integers({round_up(tokens + 1, block)}, "where documents begin");
+  for (int i = 0; i < 4; ++i) {  // partial and full blocks, of queries and of keys
+    integers({1, 1, blocks}, "mask: number of blocks");
+    integers({1, 1, blocks, blocks}, "mask: blocks");
+  }
+  return mask;
 }
 
 /// What a framework's loop lets go of before it has to, and what it holds for longer.
@@ -58,6 +72,8 @@ Loop loop_of(const Recipe& recipe) {
   if (recipe.framework == Framework::torchtitan) {  // train.py: del pred; a step holds the losses' mean alone
     loop.drops_logits = true;
     loop.drops_losses = true;
+    // trainer.py, train_step: what a micro-batch was given are variables of the step.
+    loop.holds_tokens = loop.holds_labels = recipe.torchtitan_release == TorchtitanRelease::current;
   }
   if (recipe.framework == Framework::torchtune) {  // recipes/: batch.pop("labels"), del logits; batch is not deleted
     loop.drops_logits = true;
@@ -71,16 +87,6 @@ Loop loop_of(const Recipe& recipe) {
     loop.holds_logits = true;
   }
   return loop;
-}
-
-/// Of LoRA's weights. peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype). DeepSpeed casts the whole
-/// module: deepspeed/runtime/engine.py, _configure_distributed_model. torchtune makes all in one format:
-/// recipes/lora_finetune_single_device.py, _setup_model. So does litgpt: finetune/lora.py, main.
-DType adapter_dtype(const Recipe& recipe, DType weights) {
-  if (recipe.lora.adapter_dtype != DType::automatic) return recipe.lora.adapter_dtype;
-  const bool as_weights =
-      uses_zero(recipe) || recipe.framework == Framework::torchtune || recipe.framework == Framework::litgpt;
-  return as_weights ? weights : DType::float32;
 }
 
 class Training {
@@ -97,7 +103,7 @@ class Training {
     run_.folding.marks_layers = options_.fold;
     run_.begin_phase(0, Phase::initialise, "init");
     put_in_force(recipe);
-    wrapper_ = make_wrapper();
+    if (recipe.data_parallel == DataParallel::fsdp) wrapper_ = make_fsdp(config_);
     if (uses_zero(recipe)) zero_ = make_zero(recipe);
     if (divides_by_dtensors(recipe) && recipe.framework != Framework::torchtitan) positions_ = make_positions(recipe);
     if (recipe.pipeline_parallel > 1) {
@@ -132,11 +138,11 @@ class Training {
     // torchtune's checkpoints (training/activations.py) and litgpt's (FSDPStrategy) are not re-entrant and need none.
     const bool others = recipe.framework == Framework::torchtune || recipe.framework == Framework::litgpt;
     settings.inputs_want_gradient = recipe.lora.rank > 0 && recipe.recomputation != Recomputation::none && !others;
-    settings.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout,
-                            adapter_dtype(recipe, formats_.weights), recipe.quantization};
+    settings.fine_tuning = {recipe.lora.rank, recipe.lora.targets, recipe.lora.dropout, adapter_format(recipe),
+                            recipe.quantization};
     settings.legacy_models =
         recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
-    settings.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope};
+    settings.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope, recipe.fast_path};
     settings.compiles_blocks = recipe.compile_blocks;
     if (divides_by_dtensors(recipe))
       settings.tensor_parallel = {recipe.tensor_parallel, recipe.sequence_parallel,
@@ -160,48 +166,14 @@ class Training {
     run_.begin_phase(step, Phase::optimizer_step, name + " optimizer");
     if (zero_) zero_->step();
     if (optimizer_) optimizer_->step();
+    if (takes_positions()) let_go_of_inputs();
     run_.begin_phase(step, Phase::optimizer_step, name + " zero_grad");
-    if (optimizer_) optimizer_->zero_grad();  // ZeRO lets go of gradients in backward and step
+    // ZeRO lets go of gradients in backward and step; a graph's gradients stay where they are.
+    if (optimizer_ && !uses_cuda_graphs(config_.recipe)) optimizer_->zero_grad();
   }
 
   /// FSDP's CPUOffloadPolicy: the optimizer steps the shards where they are.
   bool steps_in_host_memory() const { return wrapper_ != nullptr && config_.recipe.offload_parameters; }
-
-  std::unique_ptr<ModuleWrapper> make_wrapper() const {
-    const Recipe& recipe = config_.recipe;
-    // Context-parallel GPUs hold the same weights: they share the shards, too (torchtitan: dp_shard_cp).
-    const Size group = recipe.hybrid_shard_size > 0 ? Size(recipe.hybrid_shard_size) : recipe.data_parallel_size;
-    const Size shards = group * Size(recipe.context_parallel);
-    if (recipe.data_parallel != DataParallel::fsdp) return nullptr;
-    // On one GPU FSDP2 still has the mixed precision: torchtitan distributed/parallel_dims.py, _mesh_exist.
-    // FSDP1 switches to NO_SHARD; litgpt does without (fabric.launch of one device).
-    const bool whole = recipe.fsdp_version == 1 && recipe.framework != Framework::litgpt;
-    if (shards == 1 && !whole && recipe.precision != Precision::fsdp_bf16) return nullptr;
-    ShardedFormats formats{formats_.computation, reduction_format(recipe), recipe.offload_parameters};
-    // Without mixed precision weights are gathered in their own formats: adapters in fp32 beside weights in 16 bits.
-    const bool mixed = recipe.precision == Precision::fsdp_bf16 || recipe.precision == Precision::fp8 ||
-                       recipe.activations_dtype != DType::automatic;
-    if (!mixed) formats.parameters = DType::automatic;
-    if (recipe.fsdp_version == 1) {
-      Fsdp1Words words;
-      words.shards = shards;
-      words.replicated = group < Size(recipe.data_parallel_size);
-      words.stays_gathered = recipe.reshard_after_forward == Reshard::never;
-      words.forward_prefetch = recipe.fsdp_forward_prefetch;
-      const bool shards_what_recomputes =
-          conventions_of(recipe, config_.model, run_.settings.legacy_models).shards_what_recomputes;
-      words.inside_recomputation =
-          recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant && !shards_what_recomputes;
-      words.backward_prefetch = recipe.fsdp_backward_prefetch;
-      return std::make_unique<Fsdp1>(words, formats);
-    }
-    // torchtitan models/llama3/infra/parallelize.py, apply_fsdp: with a pipeline weights stay gathered.
-    const Reshard reshard = recipe.reshard_after_forward;
-    const bool by_default = reshard == Reshard::automatic || reshard == Reshard::all_but_last;
-    const bool stays = recipe.pipeline_parallel > 1 && by_default;
-    const Sharding sharding{shards, group < Size(recipe.data_parallel_size), recipe.expert_parallel};
-    return std::make_unique<Fsdp>(sharding, formats, stays ? Reshard::never : reshard);
-  }
 
   void micro_batches(CausalModel& model, std::int32_t step) {
     const std::int64_t count = config_.recipe.gradient_accumulation_steps;
@@ -217,6 +189,7 @@ class Training {
       if (wrapper_) wrapper_->set_last_micro_batch(i == run);
       if (ddp_) ddp_->set_last_micro_batch(i == run);
       micro_batch(model, step, name, labels, i == run);
+      keep_inputs();
     }
     if (!loop_.holds_tokens) ids_.reset();
     if (loop_.holds_labels) labels_ = std::move(labels);
@@ -227,7 +200,10 @@ class Training {
     ids_.reset();
     labels.reset();
     ids_ = make_tokens(config_.recipe, "token ids");
+    std::vector<Tensor> mask;
+    if (takes_positions()) positions_ = make_tokens(config_.recipe, "positions");
     labels = make_tokens(config_.recipe, "labels");
+    if (takes_positions()) mask = make_block_mask(config_.recipe);
     Tensor logits = std::move(logits_);
     Tensor loss;
     {
@@ -251,6 +227,31 @@ class Training {
       if (zero_) zero_->end_backward(last);
     });
     if (loop_.holds_logits) logits_ = std::move(logits);
+    let_go(mask);
+  }
+
+  /// What a micro-batch was given stays on the GPU until the step has ended: its lists of micro-batches hold it. Of
+  /// more than three, which stand for each other, the last one's alone: 16 bytes for each token of the others.
+  void keep_inputs() {
+    if (takes_positions() && config_.recipe.gradient_accumulation_steps <= 3)
+      given_.push_back({std::move(ids_), std::move(positions_)});
+  }
+
+  void let_go_of_inputs() {
+    for (Given& given : given_) {
+      given.ids.reset();
+      given.positions.reset();
+    }
+    given_.clear();
+    ids_.reset();
+    labels_.reset();
+    positions_.reset();
+  }
+
+  /// Today's torchtitan: every forward is given positions and masks.
+  bool takes_positions() const {
+    return config_.recipe.framework == Framework::torchtitan &&
+           config_.recipe.torchtitan_release == TorchtitanRelease::current;
   }
 
   const Config& config_;
@@ -262,7 +263,11 @@ class Training {
   Tensor ids_;        ///< of the current micro-batch
   Tensor labels_;     ///< of the last micro-batch, where the loop holds them
   Tensor logits_;     ///< the same
-  Tensor positions_;  ///< passed to a model whose embeddings are shards
+  Tensor positions_;  ///< passed to a model whose embeddings are shards, or to today's torchtitan
+  struct Given {
+    Tensor ids, positions;
+  };
+  std::vector<Given> given_;  ///< of earlier micro-batches, where the loop holds them
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<Zero> zero_;
   std::unique_ptr<OptimizerStep> optimizer_;  ///< none: ZeRO's own, or one in host memory

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "engine/config.h"
-#include "engine/tape.h"
+#include "engine/tape/tape.h"
 
 namespace trainmem {
 

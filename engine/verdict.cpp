@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/text/numbers.h"
+
 namespace trainmem {
-namespace {
-
-/// Bytes as GiB with one decimal, rounded to nearest: "78.2".
-std::string gib(Bytes bytes) {
-  const Bytes mib = bytes / (1024 * 1024);
-  const Bytes tenths = (mib * 10 + 512) / 1024;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
-}
-
-}  // namespace
 
 Bytes usable_capacity(const Gpu& gpu) {
   constexpr Bytes largest_gap = 882LL * 1024 * 1024;
@@ -36,25 +28,25 @@ Verdict verdict(const Range& device, Bytes least, const Gpu& gpu) {
     return result;
   }
   result.margin = result.capacity - device.expected;
-  const std::string of_capacity = " of " + gib(result.capacity) + " GiB usable";
+  const std::string of_capacity = " of " + gib_text(result.capacity) + " GiB usable";
   if (device.high <= result.capacity) {
     result.fit = Fit::fits;
     result.sentence =
-        "Fits: about " + gib(device.expected) + of_capacity + ", " + gib(result.margin) + " GiB to spare.";
+        "Fits: about " + gib_text(device.expected) + of_capacity + ", " + gib_text(result.margin) + " GiB to spare.";
   } else if (std::min(device.low, least) > result.capacity) {
     result.fit = Fit::does_not_fit;
-    result.sentence =
-        "Does not fit: about " + gib(device.expected) + of_capacity + ", " + gib(-result.margin) + " GiB too much.";
+    result.sentence = "Does not fit: about " + gib_text(device.expected) + of_capacity + ", " +
+                      gib_text(-result.margin) + " GiB too much.";
   } else if (device.expected > result.capacity) {
     result.fit = Fit::tight;
-    result.sentence = "Tight: fits if cached blocks are freed. At least " + gib(least) + of_capacity + "; about " +
-                      gib(device.expected) +
+    result.sentence = "Tight: fits if cached blocks are freed. At least " + gib_text(least) + of_capacity + "; about " +
+                      gib_text(device.expected) +
                       " GiB with what the allocator would cache, which it gives back before memory runs out, at a "
                       "loss of speed.";
   } else {
     result.fit = Fit::tight;
-    result.sentence = "Tight: between " + gib(device.low) + " and " + gib(device.high) + " GiB" + of_capacity +
-                      "; whether it runs depends on the driver and the libraries.";
+    result.sentence = "Tight: between " + gib_text(device.low) + " and " + gib_text(device.high) + " GiB" +
+                      of_capacity + "; whether it runs depends on the driver and the libraries.";
   }
   return result;
 }

@@ -25,8 +25,8 @@ for (const [name, limits] of Object.entries(budget.engine)) {
   check(`${name}, gzip`, gzipSize(bytes), limits.gzip);
 }
 
-/** What the page fetches by itself once its answer is on the screen (web/source/companion.ts). */
-const comesByItself = /^explore-[\w-]+\.js$/;
+/** What the page fetches by itself once its answer is on the screen (web/source/later_parts.ts). */
+const comesByItself = /^parts-[\w-]+\.js$/;
 
 /** Every file that the page loads until a reader gives a sign: what it names, and what those import in turn. */
 function filesOfFirstVisit(page) {
@@ -61,6 +61,9 @@ if (existsSync(page)) {
     total += gzipSize(bytes);
     console.log(`      ${relative(siteFolder, file).padEnd(36)} ${kilobytes(gzipSize(bytes))} gzip`);
   }
+  const beforeTheAnswer = [...files].filter(([file]) => file.endsWith('.js') && !comesByItself.test(basename(file)));
+  check('script before the answer, gzip', beforeTheAnswer.reduce((sum, [, bytes]) => sum + gzipSize(bytes), 0),
+    budget.first_visit.script_before_the_answer);
   const isIcon = (file) => /icon/.test(file);
   check('first visit, gzip', total, budget.first_visit.gzip);
   check('first visit, requests', [...files.keys()].filter((file) => !isIcon(file)).length,

@@ -27,9 +27,11 @@ constexpr FileKind file_kinds[] = {
     {"tensor_parallel_plan", "tensor parallel, transformers' plan"},
     {"tensor_parallel", "tensor parallel"},
     {"torchtitan_experts", "experts of torchtitan, drawn at random"},
+    {"torchtitan_2026", "torchtitan of 2026, FSDP2"},
     {"torchtitan", "torchtitan, FSDP2"},
     {"litgpt", "litgpt, drawn at random"},
     {"torchtune", "torchtune, drawn at random"},
+    {"zero", "ZeRO 1, 2 and 3"},
 };
 
 /// A file of another name stands for itself.
@@ -42,6 +44,7 @@ std::string kind_of(const CaseScore& one) {
 std::string framework_of(const CaseScore& one) {
   for (const char* framework : {"torchtitan", "torchtune", "litgpt"})
     if (starts_with(one.file, framework)) return framework;
+  if (starts_with(one.file, "zero")) return "deepspeed";
   return "transformers";
 }
 

@@ -33,8 +33,8 @@ std::vector<Step> steps(const Recording& recording, std::size_t phase, Bytes at_
   const std::size_t end = next < recording.phases.size() ? recording.phases[next].first_event : recording.events.size();
   std::vector<Step> result;
   for (std::size_t index = begin; index < end; ++index) {
-    const Bytes bytes = recording.storages[storage_index(recording.events[index])].bytes;
-    if (bytes >= at_least) result.push_back({recording.events[index] > 0 ? bytes : -bytes, index});
+    const Event event = recording.events[index];
+    if (recording.storage_of(event).bytes >= at_least) result.push_back({recording.change_by(event), index});
   }
   sort_runs_of_frees(result);
   return result;
@@ -102,10 +102,10 @@ std::string recorded_text(const Step& step) {
 }
 
 /// "allocates 25165824  attention: query 2x1024x768 bf16 (layer 3)".
-std::string event_text(const Recording& recording, std::size_t event) {
-  const std::int32_t what = recording.events[event];
-  const StorageRecord& storage = recording.storages[storage_index(what)];
-  std::string text = (what > 0 ? "allocates " : "frees ") + number(storage.bytes) + "  ";
+std::string event_text(const Recording& recording, std::size_t index) {
+  const Event event = recording.events[index];
+  const StorageRecord& storage = recording.storage_of(event);
+  std::string text = (allocates(event) ? "allocates " : "frees ") + number(storage.bytes) + "  ";
   text += storage_text(recording, storage) + " " + name(storage.dtype);
   if (storage.layer >= 0) text += " (layer " + std::to_string(storage.layer) + ")";
   return text;

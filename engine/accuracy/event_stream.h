@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/tape.h"
+#include "engine/tape/tape.h"
 
 namespace trainmem {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "engine/accuracy/storage_text.h"
 #include "engine/blocks/architecture.h"
 #include "engine/step.h"
 #include "engine/tensor/dispatch_mode.h"
@@ -41,11 +40,9 @@ std::vector<PredictedPhase> phases_of(const Recording& recording) {
     }
     PredictedPhase& phase = phases.back();
     for (; event < end; ++event) {
-      const std::int32_t what = recording.events[event];
-      const StorageRecord& storage = recording.storages[storage_index(what)];
-      const Bytes change = what > 0 ? storage.bytes : -storage.bytes;
+      const Bytes change = recording.change_by(recording.events[event]);
       allocated += change;
-      if (storage.in_kernel) scratch += change;
+      if (recording.storage_of(recording.events[event]).in_kernel) scratch += change;
       phase.peak = std::max(phase.peak, allocated);
       if (allocated - scratch > phase.peak_without_scratch) {
         phase.peak_without_scratch = allocated - scratch;

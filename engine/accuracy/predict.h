@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/allocator.h"
 #include "engine/config.h"
-#include "engine/tape.h"
+#include "engine/tape/allocator.h"
+#include "engine/tape/tape.h"
 
 namespace trainmem {
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/accuracy/storage_text.h"
+#include "engine/tape/rows.h"
 
 namespace trainmem {
 namespace {
@@ -33,15 +34,6 @@ std::string format_name(DType dtype) {
     case DType::boolean: return "bool";
     default: return "";  // the recorder's names of integers differ
   }
-}
-
-std::vector<bool> alive_at(const Recording& recording, std::size_t event) {
-  std::vector<bool> alive(recording.storages.size(), false);
-  for (std::size_t index = 0; index <= event && index < recording.events.size(); ++index) {
-    const std::int32_t what = recording.events[index];
-    alive[storage_index(what)] = what > 0;
-  }
-  return alive;
 }
 
 std::string number(Bytes bytes, int width) {
@@ -87,7 +79,7 @@ std::string rows_report(const TraceCase& trace, const Prediction& prediction) {
                  ")"] += row.count;
     }
     std::map<std::string, Bytes> kinds;
-    const std::vector<bool> alive = alive_at(recording, phase.peak_event);
+    const std::vector<bool> alive = alive_after(recording, phase.peak_event + 1);
     for (std::size_t index = 0; index < recording.storages.size(); ++index) {
       const StorageRecord& storage = recording.storages[index];
       if (!alive[index] || storage.bytes == 0 || storage.in_kernel) continue;

@@ -1,12 +1,8 @@
 #include "engine/accuracy/storage_text.h"
 
-#include <cstdlib>
-
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {
-
-std::size_t storage_index(std::int32_t event) { return static_cast<std::size_t>(std::abs(event) - 1); }
 
 std::string storage_text(const Recording& recording, const StorageRecord& storage) {
   std::string text = storage.place < recording.places.size() ? recording.places[storage.place] : std::string();

@@ -173,6 +173,32 @@ void read_lora(Settings& settings, Config& config) {
   config.recipe.lora.targets = lora_targets(settings, lora->at("target_modules"), config.model.model_type);
 }
 
+/// DeepSpeed's words, with the prefix that some have of stage 3 left out.
+void read_zero(Settings& settings, Recipe& recipe) {
+  const std::int64_t stage = settings.integer("stage", 0);
+  if (stage == 1) recipe.data_parallel = DataParallel::zero1;
+  if (stage == 2) recipe.data_parallel = DataParallel::zero2;
+  if (stage == 3) recipe.data_parallel = DataParallel::zero3;
+  if (stage < 1 || stage > 3) settings.reject("ZeRO stage " + std::to_string(stage) + " is not known");
+  if (recipe.precision == Precision::bf16) recipe.precision = Precision::bf16_mixed;
+  if (recipe.precision == Precision::fp16) recipe.precision = Precision::fp16_mixed;
+  const json* words = settings.find("zero");
+  if (words == nullptr) return;
+  Settings zero(*words);
+  const auto size = [&](const char* key, std::int64_t& target) { target = zero.integer(key, target); };
+  size("reduce_bucket_size", recipe.zero_reduce_bucket_size);
+  size("stage3_prefetch_bucket_size", recipe.zero_prefetch_bucket_size);
+  size("stage3_param_persistence_threshold", recipe.zero_param_persistence_threshold);
+  size("stage3_max_live_parameters", recipe.zero_max_live_parameters);
+  size("stage3_max_reuse_distance", recipe.zero_max_reuse_distance);
+  size("sub_group_size", recipe.zero_sub_group_size);
+  recipe.zero_overlap_comm = zero.flag("overlap_comm");
+  recipe.offload_optimizer = zero.find("offload_optimizer") != nullptr;
+  recipe.offload_parameters = zero.find("offload_param") != nullptr;
+  zero.find("allgather_bucket_size");  // parts are gathered into the flat weights themselves
+  if (const std::string reasons = zero.reasons(); !reasons.empty()) settings.reject(reasons);
+}
+
 void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) {
   const std::int64_t world = settings.integer("world", 1);
   recipe.tensor_parallel = settings.integer("tensor_parallel", 1);
@@ -185,6 +211,7 @@ void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) 
     recipe.gradient_as_bucket_view = settings.flag("gradient_as_bucket_view");
     return;
   }
+  if (kind == "zero") return read_zero(settings, recipe);
   recipe.data_parallel = DataParallel::fsdp;
   recipe.fsdp_version = kind == "fsdp1" ? 1 : 2;
   recipe.hybrid_shard_size = settings.integer("shard", 0);
@@ -216,7 +243,10 @@ void read_torchtitan(Settings& settings, Recipe& recipe) {
       settings.reject("the last block stays gathered although reshard is always: torchtitan's policy frees it");
     if (recipe.reshard_after_forward == Reshard::automatic) recipe.reshard_after_forward = Reshard::all_but_last;
   }
-  if (settings.flag("gqa")) settings.reject("grouped heads inside the attention kernel (gqa) have no field yet");
+  // Until it was a release's own: whether the recorded attention was given grouped heads.
+  recipe.torchtitan_release = settings.flag("gqa") ? TorchtitanRelease::release_0_2_2 : TorchtitanRelease::before_0_2_2;
+  settings.choose("release", recipe.torchtitan_release);
+  settings.choose("loss", recipe.loss);
 }
 
 void read_torchtune(Settings& settings, Recipe& recipe) {
@@ -290,10 +320,11 @@ std::string translate_case(const json& trace_case, Config& config) {
   recipe.gradient_clipping = settings.find("clip") != nullptr;
   settings.choose("loop", recipe.training_loop);
   const bool output_freed = settings.flag("logits_freed_before_backward");
-  if (output_freed || kind == "fsdp" || kind == "fsdp1" || kind == "ddp" || kind == "tp")
+  if (output_freed || kind == "fsdp" || kind == "fsdp1" || kind == "ddp" || kind == "tp" || kind == "zero")
     recipe.training_loop = TrainingLoop::trainer;
   read_parallel(settings, kind, recipe);
   read_lora(settings, config);
+  if (settings.find("fast_path") != nullptr) config.recipe.fast_path = settings.flag("fast_path");
   // transformers' models as torch.distributed.tensor.parallel divides them.
   if (kind == "tp") recipe.framework = Framework::pytorch;
   if (kind == "titan") read_torchtitan(settings, recipe);

@@ -4,7 +4,7 @@
 
 #include "engine/advice/remedy.h"
 #include "engine/estimate.h"
-#include "engine/peak.h"
+#include "engine/peak/peak.h"
 
 namespace trainmem {
 

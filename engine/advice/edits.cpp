@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "engine/config/shard_group.h"
+
 namespace trainmem {
 
 namespace {
@@ -143,8 +145,7 @@ bool shard_states(Config& c, std::int64_t kind) {
 }
 
 bool shard_over_all(Config& c, std::int64_t) {
-  return c.recipe.hybrid_shard_size > 0 && c.recipe.hybrid_shard_size < c.recipe.data_parallel_size &&
-         set(c.recipe.hybrid_shard_size, std::int64_t{0});
+  return is_hybrid(c.recipe) && set(c.recipe.hybrid_shard_size, std::int64_t{0});
 }
 
 bool offload_parameters(Config& c, std::int64_t) {

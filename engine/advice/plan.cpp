@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "engine/peak.h"
+#include "engine/peak/peak.h"
 #include "engine/runtime.h"
 #include "engine/validation/validate.h"
 #include "engine/verdict.h"

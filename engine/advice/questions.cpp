@@ -1,15 +1,14 @@
 // Where the peak comes from, in three questions.
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "engine/advice/advice.h"
+#include "engine/config/shard_group.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 
 namespace {
-
-Bytes part(const ComponentBytes& components, Component which) { return components[static_cast<std::size_t>(which)]; }
 
 /// Groups that one kind of change helps against.
 struct Groups {
@@ -24,28 +23,21 @@ struct Groups {
 
 Groups groups_of(const ComponentBytes& c) {
   Groups groups;
-  groups.weights = part(c, Component::weights);
-  groups.gradients = part(c, Component::gradients);
-  groups.states = part(c, Component::optimizer_states) + part(c, Component::master_weights);
-  groups.activations = part(c, Component::activations) + part(c, Component::logits_and_loss);
+  groups.weights = c[Component::weights];
+  groups.gradients = c[Component::gradients];
+  groups.states = c[Component::optimizer_states] + c[Component::master_weights];
+  groups.activations = c[Component::activations] + c[Component::logits_and_loss];
   for (const Component which : {Component::optimizer_temporaries, Component::gathered_parameters,
                                 Component::communication, Component::workspace}) {
-    groups.other = std::max(groups.other, part(c, which));
+    groups.other = std::max(groups.other, c[which]);
   }
   return groups;
 }
 
-std::string tenths(double value) {
-  const std::int64_t rounded = std::llround(value * 10);
-  return std::to_string(rounded / 10) + "." + std::to_string(rounded % 10);
-}
-
-std::string gib(Bytes bytes) { return tenths(static_cast<double>(bytes) / (1 << 30)); }
-
 /// "31.2 of 125.6 GiB (24.8 %)"
 std::string share(Bytes bytes, Bytes of) {
   const double percent = of > 0 ? 100.0 * static_cast<double>(bytes) / static_cast<double>(of) : 0;
-  return gib(bytes) + " of " + gib(of) + " GiB (" + tenths(percent) + " %)";
+  return gib_text(bytes) + " of " + gib_text(of) + " GiB (" + tenths_text(percent) + " %)";
 }
 
 std::string phase_words(Phase phase) { return phase == Phase::optimizer_step ? "optimizer step" : name(phase); }
@@ -72,7 +64,7 @@ Diagnosis states(const Result& result, const Groups& groups) {
   Diagnosis d{"Do the optimizer states dominate?", false, groups.states, result.allocated, ""};
   d.yes = groups.states > 0 && groups.states == groups.largest();
   d.sentence = std::string(d.yes ? "Yes" : "No") + ": they are " + share(d.bytes, d.of) + " at the peak";
-  const Bytes master = part(result.components, Component::master_weights);
+  const Bytes master = result.components[Component::master_weights];
   d.sentence += master > 0 ? ", master weights included." : ".";
   return d;
 }
@@ -88,15 +80,13 @@ Bytes replicated(const Config& config, const Groups& groups) {
     case DataParallel::zero3:
     case DataParallel::fsdp: break;
   }
-  const bool hybrid = r.hybrid_shard_size > 0 && r.hybrid_shard_size < r.data_parallel_size;
-  return hybrid ? all : 0;
+  return is_hybrid(r) ? all : 0;
 }
 
 Diagnosis replication(const Config& config, const Result& result, const Groups& groups) {
   Diagnosis d{"Is parameter replication too large?", false, 0, result.allocated, ""};
   const Recipe& r = config.recipe;
-  const bool hybrid = r.hybrid_shard_size > 0 && r.hybrid_shard_size < r.data_parallel_size;
-  const std::int64_t holders = hybrid ? r.data_parallel_size / r.hybrid_shard_size : r.data_parallel_size;
+  const std::int64_t holders = is_hybrid(r) ? r.data_parallel_size / r.hybrid_shard_size : r.data_parallel_size;
   if (holders < 2) {
     d.sentence = "No: one data-parallel GPU, so nothing is held twice.";
     return d;
@@ -109,8 +99,8 @@ Diagnosis replication(const Config& config, const Result& result, const Groups& 
   const Bytes avoidable = d.bytes - d.bytes / holders;
   d.yes = 2 * avoidable >= result.allocated;
   d.sentence = std::string(d.yes ? "Yes" : "No") + ": " + share(d.bytes, d.of) + " is held by each of " +
-               std::to_string(holders) + " data-parallel GPUs alike; divided it would be " + gib(d.bytes / holders) +
-               " GiB on each.";
+               std::to_string(holders) + " data-parallel GPUs alike; divided it would be " +
+               gib_text(d.bytes / holders) + " GiB on each.";
   return d;
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/advice/edits.h"
-#include "engine/peak.h"
+#include "engine/peak/peak.h"
 #include "engine/runtime.h"
 #include "engine/validation/validate.h"
 #include "engine/verdict.h"

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "engine/bandwidth/traffic.h"
+#include "engine/blocks/adapter_format.h"
 #include "engine/optimizer/traffic.h"
 #include "engine/presets/apply.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 
 namespace trainmem {
 
@@ -20,17 +21,15 @@ Alive before_optimizer(const std::vector<FoldedPhase>& folded) {
 }
 
 OptimizerHoldings holdings(const Config& config, const Result& result, const Alive& alive) {
-  const auto at = [&](Component c) { return static_cast<double>(alive.components[static_cast<std::size_t>(c)]); };
+  const auto at = [&](Component c) { return static_cast<double>(alive.components[c]); };
   OptimizerHoldings held;
   held.trained_weights = at(Component::weights);
   held.master_weights = at(Component::master_weights);
   held.gradients = at(Component::gradients);
   held.states = at(Component::optimizer_states);
-  if (config.recipe.lora.rank > 0) {
-    const DType adapters = config.recipe.lora.adapter_dtype;
-    const DType dtype = adapters == DType::automatic ? DType::float32 : adapters;
-    held.trained_weights = static_cast<double>(result.trainable_parameters * element_bytes(dtype));
-  }
+  if (config.recipe.lora.rank > 0)
+    held.trained_weights =
+        static_cast<double>(result.trainable_parameters * element_bytes(adapter_format(config.recipe)));
   // An optimizer in backward has used each gradient up by then: they were one for each weight, in its format.
   if (config.recipe.optimizer_implementation == OptimizerImplementation::in_backward)
     held.gradients = held.trained_weights;
@@ -107,7 +106,7 @@ Bandwidth bandwidth(const Config& config, const Result& result, const Recording&
   at(Phase::optimizer_step).bytes = optimizer_traffic(recipe, held);
   // Megatron's matrix products add to main gradients that are always there: read and written by every micro-batch.
   if (recipe.framework == Framework::megatron)
-    at(Phase::backward).bytes[static_cast<std::size_t>(Component::gradients)] =
+    at(Phase::backward).bytes[Component::gradients] =
         2 * held.gradients * static_cast<double>(recipe.gradient_accumulation_steps);
   for (const Phase phase : {Phase::forward, Phase::loss, Phase::backward, Phase::optimizer_step}) {
     const PhaseBandwidth line = phase_bandwidth(phase, at(phase), step.peak_flops_per_second);

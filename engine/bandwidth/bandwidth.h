@@ -8,7 +8,7 @@
 
 #include "engine/config.h"
 #include "engine/result.h"
-#include "engine/tape.h"
+#include "engine/tape/tape.h"
 
 namespace trainmem {
 

@@ -1,6 +1,5 @@
 #include "engine/bandwidth/traffic.h"
 
-#include <cstdlib>
 #include <vector>
 
 namespace trainmem {
@@ -67,8 +66,8 @@ class Sum {
     for (std::uint32_t i = 0; i < events; ++i) {
       walk_.move_to(i);
       for (; next_work < tape_.work.size() && tape_.work[next_work].event == i; ++next_work) add(tape_.work[next_work]);
-      const auto id = static_cast<std::size_t>(std::abs(tape_.events[i]) - 1);
-      if (tape_.events[i] > 0) {
+      const std::size_t id = storage_index(tape_.events[i]);
+      if (allocates(tape_.events[i])) {
         made(id);
       } else {
         freed(id, walk_.mark());
@@ -81,7 +80,7 @@ class Sum {
 
  private:
   PhaseTraffic& at(std::int32_t mark) { return phases_[static_cast<std::size_t>(walk_.phase(mark))]; }
-  double& bytes(std::int32_t mark, Component component) { return at(mark).bytes[static_cast<std::size_t>(component)]; }
+  double& bytes(std::int32_t mark, Component component) { return at(mark).bytes[component]; }
 
   void add(const WorkMark& work) {
     if (!walk_.counts(walk_.mark())) return;

@@ -10,12 +10,12 @@
 #include <array>
 
 #include "engine/result.h"
-#include "engine/tape.h"
+#include "engine/tape/tape.h"
 
 namespace trainmem {
 
 /// Bytes by component; exact below 2^53.
-using Traffic = std::array<double, component_count>;
+using Traffic = ByComponent<double>;
 
 /// A tensor beyond this cannot have stayed in a cache: Instinct MI300X has 256 MiB of Infinity Cache, the most of any
 /// GPU in presets/gpus (AMD CDNA 3 white paper; NVIDIA's largest is the B200 with 126 MB of L2).

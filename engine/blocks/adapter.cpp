@@ -23,6 +23,7 @@ constexpr Target targets[] = {{"query", "q"},
                               {"key and value down", "k,v"},
                               {"key and value", "k,v"},
                               {"attention projection", "o"},
+                              {"convolution projection", "o"},  // LFM2: out_proj, as attention's
                               {"gate", "gate"},
                               {"up", "up"},
                               {"gate and up", "gate,up"},
@@ -94,8 +95,12 @@ Tensor Adapter::operator()(Tensor base, Tensor x) const {
 // experts and their routers are parameters of other modules, and stay as they are.
 bool is_quantized(const char* role) {
   if (active_run().settings.fine_tuning.quantization == Quantization::none) return false;
-  return selects("q,k,v,o,gate,up,down", role) || std::string_view(role) == "shared expert gate" ||
-         std::string_view(role) == "output gate";
+  if (selects("q,k,v,o,gate,up,down", role)) return true;
+  for (const std::string_view other :
+       {"shared expert gate", "output gate", "query, key, value and output gate", "beta and decay",
+        "query, key and value of linear attention", "beta", "decay", "linear attention projection"})
+    if (role == other) return true;
+  return false;
 }
 
 }  // namespace trainmem

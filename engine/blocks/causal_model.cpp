@@ -4,6 +4,7 @@
 
 #include "engine/blocks/adapter.h"
 #include "engine/blocks/causal_loss.h"
+#include "engine/blocks/torchtitan/loss.h"
 #include "engine/tensor/checkpoint.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
@@ -78,8 +79,9 @@ void CausalModel::make_blocks() {
 Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forward& forward) {
   if (!recomputes(recipe_, slots_[i].kind)) return forward(hidden);
   if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden, &block_weights_);
-  return checkpoint(forward, hidden, recipe_.recomputation == Recomputation::selective_operations,
-                    conventions_.recomputation_stops_early);
+  return checkpoint(forward, hidden,
+                    {.selective = recipe_.recomputation == Recomputation::selective_operations,
+                     .early_stop = conventions_.recomputation_stops_early});
 }
 
 Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs) {
@@ -151,6 +153,13 @@ Tensor CausalModel::forward(const Tensor& ids) {
   hidden_ = hidden_states(ids);
   const Place place("head", Component::logits_and_loss);
   if (recipe_.loss == Loss::fused_linear) return {};
+  if (recipe_.loss == Loss::chunked && conventions_.differentiates_chunks) {
+    if (wrapper_ != nullptr) {
+      hidden_ = wrapper_->after_forward(head_group_, std::move(hidden_));
+      wrapper_->end_forward();
+    }
+    return {};
+  }
   if (recipe_.loss == Loss::chunked && conventions_.makes_logits_in_chunks) {
     make_chunks();
     return {};
@@ -191,6 +200,7 @@ Tensor CausalModel::loss(Tensor& logits, const Tensor& labels) {
     case Loss::fused: result = fused_loss(logits, labels); break;
     case Loss::fused_linear: result = fused_linear_loss(); break;
     case Loss::chunked:
+      if (conventions_.differentiates_chunks) return loss_of_parts();
       result = conventions_.makes_logits_in_chunks ? chunked_loss(chunks_, recipe_.compile_loss)
                                                    : architecture_->loss(logits, labels);
       break;
@@ -203,6 +213,18 @@ Tensor CausalModel::loss(Tensor& logits, const Tensor& labels) {
     wrapper_->end_forward();
   }
   return result;
+}
+
+Tensor CausalModel::loss_of_parts() {
+  const torchtitan::HeadOfPart head = [this](Tensor part, bool last) {
+    if (wrapper_ != nullptr) part = wrapper_->before_part(head_group_, std::move(part), last);
+    return architecture_->head(std::move(part));
+  };
+  if (wrapper_ != nullptr) wrapper_->begin_parts(head_group_);
+  Tensor hidden = std::move(hidden_);
+  return torchtitan::loss_of_parts(hidden, head, recipe_.compile_loss, [this] {
+    if (wrapper_ != nullptr) wrapper_->end_parts(head_group_);
+  });
 }
 
 Tensor CausalModel::fused_loss(Tensor& logits, const Tensor& labels) {

@@ -39,6 +39,7 @@ class CausalModel {
   /// By one kernel, of logits cast to fp32.
   Tensor fused_loss(Tensor& logits, const Tensor& labels);
   /// By one kernel together with the head, which makes no logits.
+  Tensor loss_of_parts();
   Tensor fused_linear_loss();
   /// As the family, or the compiler, takes it.
   Tensor plain_loss(Tensor& logits, const Tensor& labels);

@@ -16,11 +16,13 @@ Conventions of_transformers(const Recipe& recipe, bool legacy_models) {
 }
 
 /// infra/parallelize.py: apply_ac before apply_fsdp. The whole forward runs again since August 2025
-/// (ActivationCheckpoint.early_stop), as torchtitan has experts.
+/// (ActivationCheckpoint.early_stop), as torchtitan has experts. components/loss.py: ChunkedLossWrapper.
 Conventions of_torchtitan(const Recipe& recipe, const Model& model) {
+  const bool today = recipe.torchtitan_release == TorchtitanRelease::current;
   Conventions result;
   result.shards_what_recomputes = true;
-  result.recomputation_stops_early = model.experts.num_experts == 0;
+  result.recomputation_stops_early = model.experts.num_experts == 0 && !today;
+  result.differentiates_chunks = today;
   result.compiles_loss = recipe.compile_loss;
   return result;
 }
@@ -49,6 +51,12 @@ Conventions of_litgpt(const Recipe& recipe) {
 }
 
 }  // namespace
+
+bool uses_cuda_graphs(const Recipe& recipe) {
+  return recipe.cuda_graphs && recipe.framework == Framework::torchtitan &&
+         recipe.torchtitan_release == TorchtitanRelease::current && recipe.pipeline_parallel == 1 &&
+         recipe.expert_parallel == 1;
+}
 
 Conventions conventions_of(const Recipe& recipe, const Model& model, bool legacy_models) {
   switch (recipe.framework) {

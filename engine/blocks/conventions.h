@@ -19,9 +19,15 @@ struct Conventions {
   bool returns_fp32_logits = false;
   /// A chunked loss takes logits that the model makes in chunks of the sequence; else the family's own loss cuts them.
   bool makes_logits_in_chunks = true;
+  /// A chunked loss makes each chunk's logits itself and runs their backward at once, before the model's own.
+  bool differentiates_chunks = false;
   /// The loss is compiled.
   bool compiles_loss = false;
 };
+
+/// Forward and backward are captured and replayed (torchtitan distributed/cudagraph.py; trainer.py,
+/// _validate_cuda_graphs: neither with pipelines nor with dispatchers of tokens that wait for the host).
+bool uses_cuda_graphs(const Recipe& recipe);
 
 /// `legacy_models`: the classes of transformers before 4.46.
 Conventions conventions_of(const Recipe& recipe, const Model& model, bool legacy_models);

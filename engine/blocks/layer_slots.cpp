@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/config/layer_types.h"
+
 namespace trainmem {
 
 namespace {
@@ -10,9 +12,12 @@ namespace {
 /// After how many layers their kinds come round again.
 std::int64_t period(const Model& model, const Recipe& recipe) {
   std::int64_t result = 1;
-  if (model.sliding_window > 0 && model.sliding_window_pattern > 1) result = model.sliding_window_pattern;
+  if (!model.layer_types.empty()) {
+    result = layer_types_period(model);
+  } else if (model.sliding_window > 0 && model.sliding_window_pattern > 1) {
+    result = model.sliding_window_pattern;
+  }
   if (model.nope_every > 1) result = std::lcm(result, model.nope_every);
-  if (model.linear_attention_every > 1) result = std::lcm(result, model.linear_attention_every);
   if (model.experts.num_experts > 0) result = std::lcm(result, std::max<std::int64_t>(model.experts.moe_layer_freq, 1));
   if (recipe.recomputation == Recomputation::every_k) result = std::lcm(result, recipe.recomputation_interval);
   return result;

@@ -17,7 +17,7 @@ std::unique_ptr<Architecture> make_architecture(const Model& whole, const Recipe
     return litgpt::describes(model) ? litgpt::make_decoder(model, weights, recipe) : nullptr;
   if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);
   if (!torchtitan::describes(model)) return nullptr;
-  return torchtitan::make_llama(model, weights, recipe.fused_norm, recipe.precision == Precision::fp8);
+  return torchtitan::make_llama(model, weights, recipe);
 }
 
 }  // namespace trainmem

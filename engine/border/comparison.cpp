@@ -24,7 +24,8 @@ const std::string& preset_of(const Config& config, std::string_view section) {
 /// Does b's section start afresh, from its own preset or framework, in place of a's?
 bool starts_afresh(const Config& a, const Config& b, std::string_view section) {
   if (preset_of(a, section) != preset_of(b, section)) return true;
-  return section == "recipe" && b.recipe_preset.empty() && a.recipe.framework != b.recipe.framework;
+  return section == "recipe" && b.recipe_preset.empty() &&
+         (a.recipe.framework != b.recipe.framework || a.recipe.torchtitan_release != b.recipe.torchtitan_release);
 }
 
 std::string part(const Field& field, const Config& config) {
@@ -67,7 +68,7 @@ std::string format_comparison(const Config& a, const Config& b) {
   for (const Part& one : split(first)) {
     if (one.key != "v" && one.key != "end") link += "&a." + std::string(one.text);
   }
-  const Config base = base_of(b);
+  const Config base = link_base_of(b);
   for (const std::string_view section : {"model", "gpu", "recipe"}) {
     const std::string& preset = preset_of(b, section);
     if (preset != preset_of(a, section)) link += "&b." + std::string(section) + "=" + percent_encode(preset);

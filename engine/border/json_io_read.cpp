@@ -42,8 +42,9 @@ void read_section(const JsonTree& root, const char* name, ApplyPreset apply, con
     to.issues.push_back(
         {"wrong_type", path + "/preset", "preset cannot be " + describe(*preset) + ".", "Give the name of a preset."});
   } else if (path == "/recipe" && framework != nullptr && framework->kind == JsonKind::text) {
-    const int index = find_word(words(Framework{}), framework->text);
-    if (index >= 0) start_recipe(to.config, static_cast<Framework>(index));
+    const JsonTree* release = section->find("torchtitan_release");
+    const std::string_view named = release != nullptr ? std::string_view(release->text) : std::string_view{};
+    start_recipe_of(to.config, framework->text, named, Recipe{}.torchtitan_release);
   }
   store_fields(*section, path, OtherKeys::are_issues, to);
 }

@@ -23,7 +23,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool stands_for_itself(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_' ||
-         c == '~' || c == ',';
+         c == '~' || c == ',' || c == '*' || c == '(' || c == ')';
 }
 
 int hex_digit(char c) {
@@ -138,20 +138,23 @@ void report_unknown(const Part& part, Issues& issues) {
     known.emplace_back(field.key);
     known.emplace_back(field.name());
   }
-  const auto key_of = [](const std::string& word) {
+  const auto field_of = [](const std::string& word) {
+    const Field* of_key = find_field_by_key(word);
     for (const Field& field : config_fields()) {
-      if (field.name() == word) return std::string(field.key);
+      if (of_key == nullptr && field.name() == word) return &field;
     }
-    return word;
+    return of_key;
   };
   std::string hint;
   for (const std::string& near : nearest_words(known, part.key, 3)) {
-    const std::string suggestion = in_quotes(key_of(near));
-    if (hint.find(suggestion) != std::string::npos) continue;
-    hint += hint.empty() ? "Did you mean " + suggestion : " or " + suggestion;
+    const Field* field = field_of(near);
+    const std::string key = in_quotes(field == nullptr ? near : std::string(field->key));
+    if (hint.find(key) != std::string::npos) continue;
+    hint += (hint.empty() ? "Did you mean " : " or ") + key;
+    if (field != nullptr && field->key != field->name()) hint += " (" + std::string(field->name()) + ")";
   }
-  hint += hint.empty() ? "The site's page of links and presets/README.md list all keys." : "?";
-  issues.push_back({"unknown_key", link_path(part.key), "Links have no part " + in_quotes(part.key) + ".", hint});
+  hint += hint.empty() ? "The page about links and presets/README.md list all fields." : "?";
+  issues.push_back({"unknown_key", link_path(part.key), "There is no field " + in_quotes(part.key) + ".", hint});
 }
 
 /// Stores the parts that are the model's fields, or all others. Were there any?
@@ -203,8 +206,15 @@ std::string percent_encode(std::string_view text) {
   return out;
 }
 
+Config link_base_of(const Config& config) {
+  Config base = base_of(config);
+  if (config.recipe_preset.empty() && config.recipe.framework == Framework::torchtitan)
+    base.recipe.torchtitan_release = unsaid_release;
+  return base;
+}
+
 std::string format_link(const Config& config) {
-  const Config base = base_of(config);
+  const Config base = link_base_of(config);
   std::string link = "v=" + std::to_string(link_version);
   if (!config.model_preset.empty()) link += "&model=" + percent_encode(config.model_preset);
   if (!config.gpu_preset.empty()) link += "&gpu=" + percent_encode(config.gpu_preset);
@@ -250,8 +260,9 @@ ReadConfig parse_link(std::string_view link) {
   if (recipe != nullptr) {
     apply_recipe_preset(recipe->value, out.config, out.issues);
   } else if (framework != nullptr) {
-    const int index = find_word(words(Framework{}), framework->value);
-    if (index >= 0) start_recipe(out.config, static_cast<Framework>(index));
+    const Part* release = find(parts, "titan");
+    const std::string_view named = release != nullptr ? std::string_view(release->value) : std::string_view{};
+    start_recipe_of(out.config, framework->value, named, unsaid_release);
   }
   store_fields(parts, false, to);
   for (const Issue& issue : out.issues) {

@@ -15,6 +15,11 @@ namespace trainmem {
 
 inline constexpr int longest_link = 8192;  ///< bytes; longer texts are refused
 inline constexpr int link_version = 1;
+/// What a link that names torchtitan without a release means: torchtitan as it was when links of version 1 began.
+inline constexpr TorchtitanRelease unsaid_release = TorchtitanRelease::before_0_2_2;
+
+/// What a link says by its presets and its framework alone.
+Config link_base_of(const Config& config);
 
 /// The canonical link text, without address: what follows # on the page.
 std::string format_link(const Config& config);

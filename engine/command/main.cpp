@@ -45,7 +45,7 @@ constexpr const char* help =
     "\n"
     "CONFIGURATION is [FILE|LINK|-], or [--model ID] [--gpu ID] [--recipe ID] [--set FIELD=VALUE]...; a recipe "
     "without\n"
-    "a model brings its own model and GPU.\n"
+    "a model brings its own model and GPU. A model's ID is also its name on the Hugging Face hub.\n"
     "FILE holds a configuration as JSON, a link, or what another program wrote: a Hugging Face config.json, DeepSpeed\n"
     "JSON, torchtitan TOML, Megatron arguments, accelerate YAML; --model, --gpu and --set then add what it does not\n"
     "say. - or nothing reads standard input.\n"

@@ -51,11 +51,11 @@ std::string gpu_table() {
 }
 
 std::string recipe_table() {
-  std::string out = left("Recipe", 28) + "what it is\n";
+  std::string out = left("Recipe", 30) + "what it is\n";
   for (const PresetText& preset : recipe_presets()) {
     const JsonTree tree = parse_json(preset.json).root;
-    out += left(std::string(preset.id), 28) + fit(member_text(tree, "name"), 72) + "\n";
-    out += indented(wrapped(member_text(tree, "description"), 72), 28);
+    out += left(std::string(preset.id), 30) + fit(member_text(tree, "name"), 70) + "\n";
+    out += indented(wrapped(member_text(tree, "description"), 70), 30);
   }
   return out;
 }

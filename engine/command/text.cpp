@@ -51,6 +51,7 @@ std::string issue_line(const Issue& issue) {
   std::string line = issue.path.empty() ? "" : issue.path + ": ";
   line += issue.message;
   if (!issue.hint.empty()) line += " " + issue.hint;
+  if (!issue.hint.empty() && issue.code == "unknown_preset") line += " `trainmem presets` lists all.";
   return line + "\n";
 }
 

@@ -5,17 +5,31 @@
 
 namespace trainmem {
 
-Recipe default_recipe(Framework framework) {
+namespace {
+
+/// torchtitan config/configs.py and models/*/config_registry.py (b5bcd76c): RMSNorm is PyTorch's one kernel,
+/// ChunkedLossWrapper, SelectiveAC, disable_cuda_graphs = False.
+void start_torchtitan(Recipe& recipe, TorchtitanRelease release) {
+  recipe.precision = Precision::fsdp_bf16;  // fp32 shards, bf16 compute, fp32 reduction; AdamW(fused=True)
+  recipe.data_parallel = DataParallel::fsdp;
+  recipe.optimizer_implementation = OptimizerImplementation::fused;
+  recipe.torchtitan_release = release;
+  if (release != TorchtitanRelease::current) return;
+  recipe.fused_norm = true;
+  recipe.loss = Loss::chunked;
+  recipe.recomputation = Recomputation::selective_operations;
+  recipe.cuda_graphs = true;
+}
+
+}  // namespace
+
+Recipe default_recipe(Framework framework, TorchtitanRelease release) {
   Recipe recipe;
   recipe.framework = framework;
   switch (framework) {
     case Framework::pytorch:
     case Framework::transformers: break;  // config.h holds these
-    case Framework::torchtitan:           // fp32 shards, bf16 compute, fp32 reduction; AdamW(fused=True)
-      recipe.precision = Precision::fsdp_bf16;
-      recipe.data_parallel = DataParallel::fsdp;
-      recipe.optimizer_implementation = OptimizerImplementation::fused;
-      break;
+    case Framework::torchtitan: start_torchtitan(recipe, release); break;
     case Framework::torchtune:  // dtype: bf16, AdamW(fused=True), clip_grad_norm: null
       recipe.precision = Precision::bf16;
       recipe.data_parallel = DataParallel::fsdp;
@@ -47,9 +61,18 @@ Recipe default_recipe(Framework framework) {
   return recipe;
 }
 
-void start_recipe(Config& config, Framework framework) {
-  config.recipe = default_recipe(framework);
+void start_recipe(Config& config, Framework framework, TorchtitanRelease release) {
+  config.recipe = default_recipe(framework, release);
   fit_sequence(config);
+}
+
+void start_recipe_of(Config& config, std::string_view framework, std::string_view release, TorchtitanRelease unsaid) {
+  const int index = find_word(words(Framework{}), framework);
+  if (index < 0) return;
+  const int named = find_word(words(TorchtitanRelease{}), release);
+  const bool titan = static_cast<Framework>(index) == Framework::torchtitan;
+  if (named >= 0) unsaid = static_cast<TorchtitanRelease>(named);
+  start_recipe(config, static_cast<Framework>(index), titan ? unsaid : Recipe{}.torchtitan_release);
 }
 
 void fit_sequence(Config& config) {

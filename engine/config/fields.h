@@ -1,7 +1,7 @@
 // The one table of every field of a configuration.
 //
 // JSON reader and writer, links, validation, the page's form and presets/README.md are all driven by it. A field
-// that is added to config.h is added to table.cpp, and nowhere else.
+// that is added to config.h is added to table.cpp, or to table_recipe.h, and nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,15 @@
 
 #include "engine/config.h"
 #include "engine/config/words.h"
+#include "engine/issue.h"
 
 namespace trainmem {
 
 enum class FieldType : std::uint8_t { integer, number, boolean, enumeration, text };
 const char* name(FieldType type);
+
+/// Puts a text that has a grammar into the one form that stands for it; else an issue without its path.
+using NormalizeText = bool (*)(std::string_view given, std::string& text, Issue& issue);
 
 /// A reference to one member of a configuration, whatever its type.
 class Member {
@@ -23,7 +27,8 @@ class Member {
   Member(Size& value) : address_(&value), type_(FieldType::integer) {}
   Member(double& value) : address_(&value), type_(FieldType::number) {}
   Member(bool& value) : address_(&value), type_(FieldType::boolean) {}
-  Member(std::string& value) : address_(&value), type_(FieldType::text) {}
+  Member(std::string& value, NormalizeText grammar = nullptr)
+      : address_(&value), type_(FieldType::text), normalize_(grammar) {}
   template <class Enumeration>
   Member(Enumeration& value)
       : address_(&value), type_(FieldType::enumeration), size_(sizeof(Enumeration)), words_(trainmem::words(value)) {}
@@ -34,7 +39,8 @@ class Member {
   double& number() const { return *static_cast<double*>(address_); }
   bool& boolean() const { return *static_cast<bool*>(address_); }
   std::string& text() const { return *static_cast<std::string*>(address_); }
-  int choice() const;  ///< the index of an enumeration's value
+  NormalizeText normalize() const { return normalize_; }  ///< of texts; null: any text is one
+  int choice() const;                                     ///< the index of an enumeration's value
   void choose(int index) const;
   const char* word() const { return words_.first[choice()]; }
 
@@ -43,6 +49,7 @@ class Member {
   FieldType type_;
   std::uint8_t size_ = 0;
   Words words_;
+  NormalizeText normalize_ = nullptr;
 };
 
 /// One field: where it stands, what it may be, what it means.

@@ -23,6 +23,16 @@ std::string describe(const JsonTree& tree) {
 
 namespace {
 
+/// A list of texts as the text that stands for it; false: it is another list.
+bool joined(const JsonTree& list, std::string& text) {
+  for (const JsonTree& item : list.children) {
+    if (item.kind != JsonKind::text) return false;
+    if (!text.empty()) text += ',';
+    text += item.text;
+  }
+  return true;
+}
+
 void store(const Field& field, const JsonTree& tree, const Store& to) {
   const bool numeric = tree.kind == JsonKind::integer || tree.kind == JsonKind::number;
   switch (field.in(to.config).type()) {
@@ -44,8 +54,10 @@ void store(const Field& field, const JsonTree& tree, const Store& to) {
         return;
       }
       break;
-    case FieldType::enumeration:
     case FieldType::text:
+      if (std::string text; tree.kind == JsonKind::array && joined(tree, text)) return to.word(field, text);
+      [[fallthrough]];
+    case FieldType::enumeration:
       if (tree.kind == JsonKind::text) return to.word(field, tree.text);
       break;
   }
@@ -80,7 +92,7 @@ void report_unknown_key(const std::string& group, std::string_view key, Issues& 
     for (const std::string& near : nearest_words(here, key, 3)) {
       hint += hint.empty() ? "Did you mean " + in_quotes(near) : " or " + in_quotes(near);
     }
-    hint += hint.empty() ? "presets/README.md lists all fields." : "?";
+    hint += hint.empty() ? "The site's page of links and presets/README.md list all fields." : "?";
   }
   issues.push_back({"unknown_key", path, "There is no field " + in_quotes(key) + ".", hint});
 }

@@ -1,18 +1,21 @@
-// Every field of a configuration, one entry each, in the order of config.h.
+// Every field of a configuration, one entry each, in the order of config.h; those of the recipe are in table_recipe.h.
 //
 // Entries: path, link key, member, minimum, maximum, unit, group, meaning. A link key stays for ever: links that
 // people have shared use it.
-#include <iterator>
+#include <array>
+#include <cstddef>
 
 #include "engine/config/fields.h"
+#include "engine/config/layer_types.h"
+#include "engine/config/table_recipe.h"
 
 namespace trainmem {
 namespace {
 
 constexpr double bytes_limit = 1125899906842624;  // 2^50: a pebibyte in one GPU
-constexpr double text_limit = 80;
+constexpr double pattern_limit = 400;
 
-constexpr Field fields[] = {
+constexpr Field model_and_gpu_fields[] = {
     // Model: size.
     {"/model/model_type", "type", [](Config& c) -> Member { return c.model.model_type; }, 1, 40, "", "Model",
      "Hugging Face model_type: it selects the forward that is run."},
@@ -92,9 +95,15 @@ constexpr Field fields[] = {
      1048576, "elements", "Block", "Width of the embedding where it differs from hidden_size; 0: the same."},
     {"/model/attention_sinks", "sinks", [](Config& c) -> Member { return c.model.attention_sinks; }, 0, 1, "", "Block",
      "Every head has a learned sink logit."},
-    {"/model/linear_attention_every", "linear_every",
-     [](Config& c) -> Member { return c.model.linear_attention_every; }, 0, 4096, "layers", "Block",
-     "Every n-th layer is full attention and the others are linear; 0: all are full."},
+    {"/model/layer_types", "layer_types",
+     [](Config& c) -> Member { return Member(c.model.layer_types, normalize_layer_types); }, 0, pattern_limit, "",
+     "Block",
+     "Kinds of the layers from the first on, repeated until there are enough: 3*linear_attention,full_attention; in "
+     "JSON also a list. Empty: attention, as sliding_window_pattern says."},
+    {"/model/conv_kernel_size", "conv_kernel", [](Config& c) -> Member { return c.model.conv_kernel_size; }, 1, 64,
+     "tokens", "Block", "Tokens that a short convolution, a layer of kind conv, looks at: LFM2's conv_L_cache."},
+    {"/model/conv_bias", "conv_bias", [](Config& c) -> Member { return c.model.conv_bias; }, 0, 1, "", "Block",
+     "Short convolutions and their projections have biases."},
     {"/model/nope_every", "nope_every", [](Config& c) -> Member { return c.model.nope_every; }, 0, 4096, "layers",
      "Block", "Every n-th layer has no rotary positions; 0: none."},
     {"/model/num_nextn_predict_layers", "mtp", [](Config& c) -> Member { return c.model.num_nextn_predict_layers; }, 0,
@@ -145,6 +154,41 @@ constexpr Field fields[] = {
      [](Config& c) -> Member { return c.model.latent_attention.v_head_dim; }, 0, 65536, "elements", "Latent attention",
      "Size of a value head."},
 
+    // Model: linear attention.
+    {"/model/linear_attention/linear_num_key_heads", "linear_k_heads",
+     [](Config& c) -> Member { return c.model.linear_attention.linear_num_key_heads; }, 0, 65536, "",
+     "Linear attention", "Heads of queries and keys of linear attention; 0: no gated delta network."},
+    {"/model/linear_attention/linear_num_value_heads", "linear_v_heads",
+     [](Config& c) -> Member { return c.model.linear_attention.linear_num_value_heads; }, 0, 65536, "",
+     "Linear attention", "Heads of values of linear attention."},
+    {"/model/linear_attention/linear_key_head_dim", "linear_k_dim",
+     [](Config& c) -> Member { return c.model.linear_attention.linear_key_head_dim; }, 0, 65536, "elements",
+     "Linear attention", "Size of a key head of linear attention."},
+    {"/model/linear_attention/linear_value_head_dim", "linear_v_dim",
+     [](Config& c) -> Member { return c.model.linear_attention.linear_value_head_dim; }, 0, 65536, "elements",
+     "Linear attention", "Size of a value head of linear attention."},
+    {"/model/linear_attention/linear_conv_kernel_dim", "linear_conv",
+     [](Config& c) -> Member { return c.model.linear_attention.linear_conv_kernel_dim; }, 0, 64, "tokens",
+     "Linear attention", "Tokens that the convolution before linear attention sees."},
+
+    // Model: Mamba 2.
+    {"/model/mamba/n_heads", "ssm_heads", [](Config& c) -> Member { return c.model.mamba.n_heads; }, 0, 65536, "heads",
+     "Mamba", "Heads of one layer of kind mamba; 0: there are none."},
+    {"/model/mamba/d_head", "ssm_head_dim", [](Config& c) -> Member { return c.model.mamba.d_head; }, 0, 65536,
+     "elements", "Mamba", "Size of one of its heads: with n_heads the inner width."},
+    {"/model/mamba/n_groups", "ssm_groups", [](Config& c) -> Member { return c.model.mamba.n_groups; }, 1, 65536,
+     "groups", "Mamba", "Groups of heads that share B and C."},
+    {"/model/mamba/d_state", "ssm_state", [](Config& c) -> Member { return c.model.mamba.d_state; }, 0, 65536,
+     "elements", "Mamba", "Size of the state of one channel."},
+    {"/model/mamba/d_conv", "ssm_conv", [](Config& c) -> Member { return c.model.mamba.d_conv; }, 2, 64, "tokens",
+     "Mamba", "Tokens that its convolution looks at."},
+    {"/model/mamba/chunk_size", "ssm_chunk", [](Config& c) -> Member { return c.model.mamba.chunk_size; }, 1, 65536,
+     "tokens", "Mamba", "Tokens that are computed as one matrix product."},
+    {"/model/mamba/conv_bias", "ssm_conv_bias", [](Config& c) -> Member { return c.model.mamba.conv_bias; }, 0, 1, "",
+     "Mamba", "Its convolution has a bias."},
+    {"/model/mamba/proj_bias", "ssm_bias", [](Config& c) -> Member { return c.model.mamba.proj_bias; }, 0, 1, "",
+     "Mamba", "Its projections have biases."},
+
     // GPU.
     {"/gpu/name", "gpu_name", [](Config& c) -> Member { return c.gpu.name; }, 0, text_limit, "", "GPU",
      "Name to show."},
@@ -166,194 +210,20 @@ constexpr Field fields[] = {
     {"/gpu/memory_technology", "gpu_memory", [](Config& c) -> Member { return c.gpu.memory_technology; }, 0, text_limit,
      "", "GPU", "Memory technology, such as hbm3."},
 
-    // Recipe: work of one step.
-    {"/recipe/framework", "fw", [](Config& c) -> Member { return c.recipe.framework; }, 0, 0, "", "Batch",
-     "Whose code runs the step; without a recipe preset it also sets the defaults of the other fields."},
-    {"/recipe/micro_batch_size", "mbs", [](Config& c) -> Member { return c.recipe.micro_batch_size; }, 1, 65536,
-     "sequences", "Batch", "Sequences in one forward on one GPU."},
-    {"/recipe/sequence_length", "seq", [](Config& c) -> Member { return c.recipe.sequence_length; }, 1, 16777216,
-     "tokens", "Batch", "Tokens of one sequence; at first no more than the model's table of learned positions has."},
-    {"/recipe/gradient_accumulation_steps", "ga",
-     [](Config& c) -> Member { return c.recipe.gradient_accumulation_steps; }, 1, 65536, "micro-batches", "Batch",
-     "Micro-batches of one optimizer step; with pipeline parallelism all that pass through the pipeline."},
-
-    // Recipe: number formats.
-    {"/recipe/precision", "precision", [](Config& c) -> Member { return c.recipe.precision; }, 0, 0, "", "Precision",
-     "Number formats of the whole step: pure, mixed with master weights, autocast, FSDP mixed precision or fp8."},
-    {"/recipe/weights_dtype", "w_dtype", [](Config& c) -> Member { return c.recipe.weights_dtype; }, 0, 0, "",
-     "Precision", "Number format of the weights; auto: as precision says; fp8: Megatron's --fp8-param-gather."},
-    {"/recipe/master_weights_dtype", "mw_dtype", [](Config& c) -> Member { return c.recipe.master_weights_dtype; }, 0,
-     0, "", "Precision", "Number format of the master weights; auto: as precision says."},
-    {"/recipe/gradients_dtype", "g_dtype", [](Config& c) -> Member { return c.recipe.gradients_dtype; }, 0, 0, "",
-     "Precision", "Number format of the gradients; auto: as precision says."},
-    {"/recipe/gradient_reduce_dtype", "gr_dtype", [](Config& c) -> Member { return c.recipe.gradient_reduce_dtype; }, 0,
-     0, "", "Precision",
-     "Number format in which gradients are reduced over GPUs; auto: as precision says, fp32 in torchtitan."},
-    {"/recipe/optimizer_state_dtype", "os_dtype", [](Config& c) -> Member { return c.recipe.optimizer_state_dtype; }, 0,
-     0, "", "Precision", "Number format of the optimizer states; auto: as optimizer and precision say."},
-    {"/recipe/activations_dtype", "a_dtype", [](Config& c) -> Member { return c.recipe.activations_dtype; }, 0, 0, "",
-     "Precision", "Number format of the activations; auto: as precision says."},
-
-    // Recipe: optimizer.
-    {"/recipe/optimizer", "opt", [](Config& c) -> Member { return c.recipe.optimizer; }, 0, 0, "", "Optimizer",
-     "Optimizer; muon_adamw: Muon for the matrices of blocks, AdamW for the rest; none: forward and backward alone."},
-    {"/recipe/optimizer_implementation", "opt_impl",
-     [](Config& c) -> Member { return c.recipe.optimizer_implementation; }, 0, 0, "", "Optimizer",
-     "How its step runs: tensor by tensor, foreach over lists, one fused kernel, or inside backward."},
-    {"/recipe/optimizer_rank", "opt_rank", [](Config& c) -> Member { return c.recipe.optimizer_rank; }, 1, 65536, "",
-     "Optimizer", "GaLore and APOLLO: rank of the subspace that holds the moments of a block's matrices."},
-    {"/recipe/gradient_clipping", "clip", [](Config& c) -> Member { return c.recipe.gradient_clipping; }, 0, 1, "",
-     "Optimizer", "Gradients are clipped by their total norm before the step."},
-
-    // Recipe: data parallelism.
-    {"/recipe/data_parallel", "dp_kind", [](Config& c) -> Member { return c.recipe.data_parallel; }, 0, 0, "",
-     "Data parallelism", "How data-parallel GPUs share weights, gradients and states."},
-    {"/recipe/data_parallel_size", "dp", [](Config& c) -> Member { return c.recipe.data_parallel_size; }, 1, 1048576,
-     "GPUs", "Data parallelism",
-     "GPUs, or groups of GPUs, that hold the same part of the model and see different data."},
-    {"/recipe/hybrid_shard_size", "hsdp", [](Config& c) -> Member { return c.recipe.hybrid_shard_size; }, 0, 1048576,
-     "GPUs", "Data parallelism", "GPUs of one shard group of FSDP; 0: all of data_parallel_size; 1: FSDP1's NO_SHARD."},
-    {"/recipe/fsdp_version", "fsdp_version", [](Config& c) -> Member { return c.recipe.fsdp_version; }, 1, 2, "",
-     "Data parallelism", "1: FullyShardedDataParallel with flat parameters; 2: fully_shard."},
-    {"/recipe/reshard_after_forward", "reshard", [](Config& c) -> Member { return c.recipe.reshard_after_forward; }, 0,
-     0, "", "Data parallelism",
-     "FSDP frees gathered weights after a block's forward; auto: always, but not with a pipeline; all_but_last: not "
-     "those of the last block (torchtitan before August 2025)."},
-    {"/recipe/fsdp_forward_prefetch", "fsdp_ahead", [](Config& c) -> Member { return c.recipe.fsdp_forward_prefetch; },
-     0, 1, "", "Data parallelism", "FSDP1 gathers the next block's weights before a block's forward."},
-    {"/recipe/fsdp_backward_prefetch", "fsdp_back", [](Config& c) -> Member { return c.recipe.fsdp_backward_prefetch; },
-     0, 0, "", "Data parallelism",
-     "When FSDP1 gathers the next block's weights in backward: before a block's, after it, or when they are wanted."},
-    {"/recipe/fsdp_wrap_embeddings", "fsdp_emb", [](Config& c) -> Member { return c.recipe.fsdp_wrap_embeddings; }, 0,
-     1, "", "Data parallelism", "Embedding, and final norm with head, are FSDP groups of their own."},
-    {"/recipe/ddp_bucket_mb", "bucket", [](Config& c) -> Member { return c.recipe.ddp_bucket_mb; }, 1, 1048576, "MiB",
-     "Data parallelism", "Bucket size of DDP."},
-    {"/recipe/gradient_as_bucket_view", "bucket_view",
-     [](Config& c) -> Member { return c.recipe.gradient_as_bucket_view; }, 0, 1, "", "Data parallelism",
-     "DDP's gradients are views of its buckets, not copies."},
-    {"/recipe/distributed_optimizer", "dist_opt", [](Config& c) -> Member { return c.recipe.distributed_optimizer; }, 0,
-     1, "", "Data parallelism", "Megatron divides main weights and states over its data-parallel ranks."},
-
-    // Recipe: model parallelism.
-    {"/recipe/tensor_parallel", "tp", [](Config& c) -> Member { return c.recipe.tensor_parallel; }, 1, 1024, "GPUs",
-     "Model parallelism", "GPUs that share every layer."},
-    {"/recipe/sequence_parallel", "sp", [](Config& c) -> Member { return c.recipe.sequence_parallel; }, 0, 1, "",
-     "Model parallelism",
-     "Norms, dropouts and residuals are divided over the sequence among the tensor-parallel GPUs."},
-    {"/recipe/pipeline_parallel", "pp", [](Config& c) -> Member { return c.recipe.pipeline_parallel; }, 1, 1024,
-     "stages", "Model parallelism", "Pipeline stages, each with a share of the layers."},
-    {"/recipe/pipeline_schedule", "pp_schedule", [](Config& c) -> Member { return c.recipe.pipeline_schedule; }, 0, 0,
-     "", "Model parallelism", "Order of forwards and backwards in the pipeline."},
-    {"/recipe/virtual_pipeline_stages", "vpp", [](Config& c) -> Member { return c.recipe.virtual_pipeline_stages; }, 1,
-     1024, "chunks", "Model parallelism", "Chunks of layers that each GPU of an interleaved pipeline holds."},
-    {"/recipe/pipeline_first_stage_layers", "pp_first",
-     [](Config& c) -> Member { return c.recipe.pipeline_first_stage_layers; }, 0, 4096, "layers", "Model parallelism",
-     "Layers of the first stage; 0: layers are divided evenly."},
-    {"/recipe/pipeline_last_stage_layers", "pp_last",
-     [](Config& c) -> Member { return c.recipe.pipeline_last_stage_layers; }, 0, 4096, "layers", "Model parallelism",
-     "Layers of the last stage; 0: layers are divided evenly."},
-    {"/recipe/context_parallel", "cp", [](Config& c) -> Member { return c.recipe.context_parallel; }, 1, 1024, "GPUs",
-     "Model parallelism", "GPUs that share every sequence."},
-    {"/recipe/context_parallel_method", "cp_method",
-     [](Config& c) -> Member { return c.recipe.context_parallel_method; }, 0, 0, "", "Model parallelism",
-     "How GPUs that share a sequence attend to all of it: keys and values go round, are gathered, or heads are "
-     "exchanged for tokens; auto: as the framework does by default."},
-    {"/recipe/expert_parallel", "ep", [](Config& c) -> Member { return c.recipe.expert_parallel; }, 1, 1024, "GPUs",
-     "Model parallelism", "GPUs among which the experts of a layer are divided."},
-    {"/recipe/expert_tensor_parallel", "etp", [](Config& c) -> Member { return c.recipe.expert_tensor_parallel; }, 1,
-     1024, "GPUs", "Model parallelism", "GPUs that share every expert."},
-    {"/recipe/expert_dispatcher", "ep_dispatch", [](Config& c) -> Member { return c.recipe.expert_dispatcher; }, 0, 0,
-     "", "Model parallelism",
-     "Megatron: tokens are sent to the GPUs of their experts, or every GPU gathers the tokens of all."},
-    {"/recipe/vocabulary_multiple", "vocab_multiple", [](Config& c) -> Member { return c.recipe.vocabulary_multiple; },
-     1, 65536, "tokens", "Model parallelism", "The vocabulary is padded to a multiple of this times tensor_parallel."},
-
-    // Recipe: recomputation and offload.
-    {"/recipe/recomputation", "recompute", [](Config& c) -> Member { return c.recipe.recomputation; }, 0, 0, "",
-     "Recomputation", "Which activations are computed again in backward in place of being kept."},
-    {"/recipe/recomputation_interval", "recompute_every",
-     [](Config& c) -> Member { return c.recipe.recomputation_interval; }, 1, 4096, "layers", "Recomputation",
-     "With every_k: each k-th layer is recomputed."},
-    {"/recipe/recomputation_layers", "recompute_layers",
-     [](Config& c) -> Member { return c.recipe.recomputation_layers; }, 0, 4096, "layers", "Recomputation",
-     "With full: only this many layers of a stage are recomputed, or with uniform in one go; 0: all, or one."},
-    {"/recipe/recomputation_method", "recompute_method",
-     [](Config& c) -> Member { return c.recipe.recomputation_method; }, 0, 0, "", "Recomputation",
-     "Megatron, with full: recomputation_layers of a stage are recomputed each for itself (block), or all in groups "
-     "of so many (uniform)."},
-    {"/recipe/recomputation_modules", "recompute_mods",
-     [](Config& c) -> Member { return c.recipe.recomputation_modules; }, 0, text_limit, "", "Recomputation",
-     "Megatron, with selective_modules: some of core_attn, layernorm, mlp, divided by commas."},
-    {"/recipe/recomputation_reentrant", "reentrant",
-     [](Config& c) -> Member { return c.recipe.recomputation_reentrant; }, 0, 1, "", "Recomputation",
-     "Checkpointing runs by its older, reentrant implementation."},
-    {"/recipe/offload_optimizer", "off_opt", [](Config& c) -> Member { return c.recipe.offload_optimizer; }, 0, 1, "",
-     "Recomputation", "Optimizer states live in host memory."},
-    {"/recipe/offload_optimizer_fraction", "off_opt_share",
-     [](Config& c) -> Member { return c.recipe.offload_optimizer_fraction; }, 0, 1, "share", "Recomputation",
-     "Megatron, with offload_optimizer: share of the parameters whose states live in host memory."},
-    {"/recipe/offload_parameters", "off_param", [](Config& c) -> Member { return c.recipe.offload_parameters; }, 0, 1,
-     "", "Recomputation", "Parameters live in host memory."},
-    {"/recipe/offload_checkpoints", "off_ckpt", [](Config& c) -> Member { return c.recipe.offload_checkpoints; }, 0, 1,
-     "", "Recomputation", "Kept block inputs live in host memory."},
-
-    // Recipe: kernels.
-    {"/recipe/attention", "attn", [](Config& c) -> Member { return c.recipe.attention; }, 0, 0, "", "Kernels",
-     "Attention kernel: eager keeps the scores; sdpa is PyTorch's fused choice, sdpa_math its plain one; flash is the "
-     "flash-attn package."},
-    {"/recipe/loss", "loss", [](Config& c) -> Member { return c.recipe.loss; }, 0, 0, "", "Kernels",
-     "How logits and cross-entropy are computed: from full fp32 logits, or in a way that keeps less. legacy: as before "
-     "transformers 4.46, the 16-bit logits held beside their fp32 copies."},
-    {"/recipe/fused_norm", "fused_norm", [](Config& c) -> Member { return c.recipe.fused_norm; }, 0, 1, "", "Kernels",
-     "Norms are one kernel."},
-    {"/recipe/fused_mlp", "fused_mlp", [](Config& c) -> Member { return c.recipe.fused_mlp; }, 0, 1, "", "Kernels",
-     "The MLP's activation and product are one kernel."},
-    {"/recipe/fused_rope", "fused_rope", [](Config& c) -> Member { return c.recipe.fused_rope; }, 0, 1, "", "Kernels",
-     "Rotary positions are applied by one kernel."},
-    {"/recipe/transformer_engine", "te", [](Config& c) -> Member { return c.recipe.transformer_engine; }, 0, 1, "",
-     "Kernels",
-     "Megatron: layers are Transformer Engine's, and sdpa is the attention kernel that it chooses; without it they are "
-     "Megatron's own, with eager attention."},
-    {"/recipe/gradient_accumulation_fusion", "wgrad_fusion",
-     [](Config& c) -> Member { return c.recipe.gradient_accumulation_fusion; }, 0, 1, "", "Kernels",
-     "Megatron: matrix products add the gradients of weights to the main gradients themselves."},
-    {"/recipe/grouped_experts", "grouped", [](Config& c) -> Member { return c.recipe.grouped_experts; }, 0, 1, "",
-     "Kernels", "Megatron: the experts of a GPU run as one grouped product; without it one after another."},
-    {"/recipe/deterministic", "deterministic", [](Config& c) -> Member { return c.recipe.deterministic; }, 0, 1, "",
-     "Kernels", "Kernels that repeat their results, with CUBLAS_WORKSPACE_CONFIG=:4096:8."},
-    {"/recipe/compile_blocks", "compile", [](Config& c) -> Member { return c.recipe.compile_blocks; }, 0, 1, "",
-     "Kernels", "Each block runs through torch.compile."},
-    {"/recipe/compile_loss", "compile_loss", [](Config& c) -> Member { return c.recipe.compile_loss; }, 0, 1, "",
-     "Kernels", "The loss runs through torch.compile."},
-    {"/recipe/training_loop", "loop", [](Config& c) -> Member { return c.recipe.training_loop; }, 0, 0, "", "Kernels",
-     "Who holds the step's variables: a plain loop, or the Trainer class of transformers."},
-    {"/recipe/transformers_release", "release", [](Config& c) -> Member { return c.recipe.transformers_release; }, 0, 0,
-     "", "Kernels",
-     "Whose classes run: of today, or of transformers before 4.46, which upcast all logits in the model's forward, "
-     "copy them without the last position, repeat Mistral's key and value heads for flash attention, run Mixtral's and "
-     "OLMoE's experts one after another, and recompute around FSDP1's wrappers (until 4.51), not inside."},
-
-    // Recipe: adapters and quantisation.
-    {"/recipe/lora/rank", "lora", [](Config& c) -> Member { return c.recipe.lora.rank; }, 0, 65536, "elements",
-     "Adapters", "Rank of the adapters; 0: full fine-tuning."},
-    {"/recipe/lora/targets", "lora_targets", [](Config& c) -> Member { return c.recipe.lora.targets; }, 0, text_limit,
-     "", "Adapters", "Projections that get an adapter, divided by commas: q, k, v, o, gate, up, down."},
-    {"/recipe/lora/dropout", "lora_drop", [](Config& c) -> Member { return c.recipe.lora.dropout; }, 0, 1,
-     "probability", "Adapters", "Dropout on the adapters' input."},
-    {"/recipe/lora/adapter_dtype", "lora_dtype", [](Config& c) -> Member { return c.recipe.lora.adapter_dtype; }, 0, 0,
-     "", "Adapters", "Number format of the adapters; auto: as precision says."},
-    {"/recipe/quantization", "quant", [](Config& c) -> Member { return c.recipe.quantization; }, 0, 0, "", "Adapters",
-     "Number format in which frozen weights are stored."},
-
-    // Recipe: the rest.
-    {"/recipe/expert_imbalance", "imbalance", [](Config& c) -> Member { return c.recipe.expert_imbalance; }, 1, 1024,
-     "ratio", "Batch", "Tokens of the busiest expert rank over the mean."},
-    {"/recipe/expandable_segments", "expandable", [](Config& c) -> Member { return c.recipe.expandable_segments; }, 0,
-     1, "", "Kernels", "The allocator runs with expandable_segments:True."},
 };
+
+template <std::size_t first, std::size_t second>
+constexpr std::array<Field, first + second> joined(const Field (&a)[first], const Field (&b)[second]) {
+  std::array<Field, first + second> all{};
+  for (std::size_t i = 0; i < first; ++i) all[i] = a[i];
+  for (std::size_t i = 0; i < second; ++i) all[first + i] = b[i];
+  return all;
+}
+
+constexpr auto fields = joined(model_and_gpu_fields, recipe_fields);
 
 }  // namespace
 
-FieldList config_fields() { return {fields, static_cast<int>(std::size(fields))}; }
+FieldList config_fields() { return {fields.data(), static_cast<int>(fields.size())}; }
 
 }  // namespace trainmem

@@ -29,6 +29,14 @@ void Store::number(const Field& field, double value) const {
 void Store::word(const Field& field, std::string_view value) const {
   const Member member = field.in(config);
   if (member.type() == FieldType::text) {
+    std::string normal(value);
+    Issue issue;
+    if (member.normalize() != nullptr && !member.normalize()(value, normal, issue)) {
+      issue.path = field.path;
+      issues.push_back(std::move(issue));
+      return;
+    }
+    value = normal;
     if (static_cast<double>(value.size()) < field.minimum || static_cast<double>(value.size()) > field.maximum ||
         !acceptable_text(value)) {
       issues.push_back({"out_of_range", field.path,

@@ -23,11 +23,15 @@ struct Store {
 /// Texts may hold letters, digits and common signs of ASCII, and UTF-8; no control characters.
 bool acceptable_text(std::string_view text);
 
-/// The recipe that a framework starts from when no recipe preset is named.
-Recipe default_recipe(Framework framework);
+/// The recipe that a framework starts from when no recipe preset is named; torchtitan's releases start from their own.
+Recipe default_recipe(Framework framework, TorchtitanRelease release = Recipe{}.torchtitan_release);
 
 /// The same for the configuration's model: its sequences are no longer than the model can take.
-void start_recipe(Config& config, Framework framework);
+void start_recipe(Config& config, Framework framework, TorchtitanRelease release = Recipe{}.torchtitan_release);
+
+/// Starts a recipe as a text says by these words of `framework` and `torchtitan_release`; of no or unknown words
+/// nothing follows. `unsaid`: the release of a text that names torchtitan alone.
+void start_recipe_of(Config& config, std::string_view framework, std::string_view release, TorchtitanRelease unsaid);
 
 /// Shortens a sequence_length that nobody gave, a default or a recipe preset's, to what the model can take.
 void fit_sequence(Config& config);

@@ -63,6 +63,7 @@ constexpr const char* losses[] = {"full",    "legacy",       "compiled",        
                                   "chunked", "fused_linear", "vocabulary_parallel"};
 constexpr const char* training_loops[] = {"plain", "trainer"};
 constexpr const char* transformers_releases[] = {"current", "before_4_46"};
+constexpr const char* torchtitan_releases[] = {"current", "0_2_2", "before_0_2_2"};
 constexpr const char* quantizations[] = {"none", "nf4", "nf4_double", "int8"};
 constexpr const char* dtypes[] = {"auto",  nullptr, "fp32", "bf16",  "fp16",  "fp8",
                                   nullptr, nullptr, "int8", nullptr, nullptr, nullptr};
@@ -97,6 +98,7 @@ Words words(AttentionKernel) { return list<AttentionKernel::flash>(attention_ker
 Words words(Loss) { return list<Loss::vocabulary_parallel>(losses); }
 Words words(TrainingLoop) { return list<TrainingLoop::trainer>(training_loops); }
 Words words(TransformersRelease) { return list<TransformersRelease::before_4_46>(transformers_releases); }
+Words words(TorchtitanRelease) { return list<TorchtitanRelease::before_0_2_2>(torchtitan_releases); }
 Words words(Quantization) { return list<Quantization::int8>(quantizations); }
 Words words(DType) { return list<DType::nf4>(dtypes); }
 

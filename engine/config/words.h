@@ -37,6 +37,7 @@ Words words(AttentionKernel);
 Words words(Loss);
 Words words(TrainingLoop);
 Words words(TransformersRelease);
+Words words(TorchtitanRelease);
 Words words(Quantization);
 Words words(DType);  ///< those that a tensor of a training step can be set to
 

@@ -7,7 +7,11 @@
 namespace trainmem {
 namespace {
 
-constexpr const char* buckets = "Buckets are counted at DeepSpeed's default sizes.";
+// transformers src/transformers/integrations/deepspeed.py: trainer_config_finalize.
+constexpr const char* of_the_model =
+    "The Trainer takes it from the model's hidden_size h: h*h for the reduction, 0.9*h*h to prefetch, 10*h to persist. "
+    "Counted here is DeepSpeed's default.";
+constexpr const char* in_place = "Weights are gathered where they lie: its size changes nothing.";
 constexpr const char* not_counted = "It changes memory; this version does not count it.";
 constexpr const char* autotp =
     "AutoTP divides transformers' layers, which is not modelled; tensor_parallel is that of Megatron-DeepSpeed's "
@@ -39,13 +43,18 @@ constexpr KeyRule rules[] = {
     {"zero_optimization.offload_param.device", "/recipe/offload_parameters", "cpu", "1"},
     {"zero_optimization.offload_param.device", "/recipe/offload_parameters", "nvme", "1", Write::never},
     {"zero_optimization.offload_param.device", "/recipe/offload_parameters", "none", "0"},
-    {"zero_optimization.reduce_bucket_size", nullptr, "*", buckets},
-    {"zero_optimization.allgather_bucket_size", nullptr, "*", buckets},
-    {"zero_optimization.stage3_prefetch_bucket_size", nullptr, "*", buckets},
-    {"zero_optimization.stage3_max_live_parameters", nullptr, "*", buckets},
-    {"zero_optimization.stage3_max_reuse_distance", nullptr, "*", buckets},
-    {"zero_optimization.stage3_param_persistence_threshold", nullptr, "*", buckets},
-    {"zero_optimization.overlap_comm", nullptr, "false", not_counted},
+    {"zero_optimization.reduce_bucket_size", nullptr, "auto", of_the_model},
+    {"zero_optimization.reduce_bucket_size", "/recipe/zero_reduce_bucket_size"},
+    {"zero_optimization.stage3_prefetch_bucket_size", nullptr, "auto", of_the_model},
+    {"zero_optimization.stage3_prefetch_bucket_size", "/recipe/zero_prefetch_bucket_size"},
+    {"zero_optimization.stage3_param_persistence_threshold", nullptr, "auto", of_the_model},
+    {"zero_optimization.stage3_param_persistence_threshold", "/recipe/zero_param_persistence_threshold"},
+    {"zero_optimization.stage3_max_live_parameters", "/recipe/zero_max_live_parameters"},
+    {"zero_optimization.stage3_max_reuse_distance", "/recipe/zero_max_reuse_distance"},
+    {"zero_optimization.sub_group_size", "/recipe/zero_sub_group_size"},
+    {"zero_optimization.allgather_bucket_size", nullptr, "*", in_place},
+    {"zero_optimization.overlap_comm", "/recipe/zero_overlap_comm", "true", "1"},
+    {"zero_optimization.overlap_comm", "/recipe/zero_overlap_comm", "false", "0"},
     {"zero_optimization.contiguous_gradients", nullptr, "false", not_counted},
     {"zero_optimization.zero_hpz_partition_size", nullptr, "*", not_counted},
     {"zero_optimization.zero_quantized_weights", nullptr, "true", not_counted},

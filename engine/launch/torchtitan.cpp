@@ -69,7 +69,8 @@ constexpr Flavor flavors[] = {
 
 Config start() {
   Config config;
-  config.recipe = default_recipe(Framework::torchtitan);
+  // Later than 0.2.2 its settings are Python (9810191bb).
+  config.recipe = default_recipe(Framework::torchtitan, TorchtitanRelease::release_0_2_2);
   config.recipe.micro_batch_size = 8;
   config.recipe.sequence_length = 2048;
   config.recipe.recomputation = Recomputation::every_k;  // mode "selective", selective_ac_option "2"

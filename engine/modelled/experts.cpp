@@ -1,6 +1,7 @@
 // What is not modelled of mixture of experts, latent attention and multi-token prediction.
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/separate_experts.h"
+#include "engine/config/shard_group.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 #include "engine/presets/huggingface.h"
@@ -10,10 +11,7 @@ namespace {
 
 bool megatron(const Config& c) { return c.recipe.framework == Framework::megatron; }
 bool torchtitan(const Config& c) { return c.recipe.framework == Framework::torchtitan; }
-std::int64_t shards(const Recipe& r) {
-  const Size group = r.hybrid_shard_size > 0 ? Size(r.hybrid_shard_size) : r.data_parallel_size;
-  return (group * Size(r.context_parallel)).value();
-}
+std::int64_t shards(const Recipe& r) { return fsdp_shards(r).value(); }
 bool experts(const Config& c) { return c.model.experts.num_experts > 0; }
 bool latent(const Config& c) { return c.model.latent_attention.kv_lora_rank > 0; }
 
@@ -21,6 +19,7 @@ bool latent(const Config& c) { return c.model.latent_attention.kv_lora_rank > 0;
 bool against_class(const Config& c, bool (*part)(const Config&)) {
   const Model* defaults = huggingface_defaults(c.model.model_type);
   if (defaults == nullptr || megatron(c)) return false;
+  if (part == experts && c.model.model_type == "granitemoehybrid") return false;  // with experts and without
   Config of_class;
   of_class.model = *defaults;
   return part(c) != part(of_class);

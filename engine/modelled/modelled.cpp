@@ -27,12 +27,11 @@ bool is_interleaved(const Recipe& r) {
 
 /// One line for each missing feature.
 constexpr Missing<Config> all_missing[] = {
-    {"/model/linear_attention_every", "Linear attention in a model of another type than minimax is", "Set it to 0.",
-     [](const Config& c) { return c.model.linear_attention_every > 0 && c.model.model_type != "minimax"; }, "0"},
-    {"/model/linear_attention_every", "Linear attention under Megatron is", "Choose framework transformers.",
-     [](const Config& c) { return c.model.linear_attention_every > 0 && has_megatron_layers(c); }, to_transformers},
     {"/recipe/sequence_length", "Linear attention over so many blocks of 256 tokens is", "Give at most 32768.",
-     [](const Config& c) { return c.model.linear_attention_every > 0 && c.recipe.sequence_length > 32768; }, "32768"},
+     [](const Config& c) {
+       return c.model.model_type == "minimax" && !c.model.layer_types.empty() && c.recipe.sequence_length > 32768;
+     },
+     "32768"},
     {"/recipe/fused_norm", "A fused norm of this model is", "Set it to false.",
      [](const Config& c) {
        return c.recipe.fused_norm && !has_megatron_layers(c) && c.recipe.framework != Framework::torchtitan &&
@@ -57,9 +56,9 @@ constexpr Missing<Config> all_missing[] = {
     {"/recipe/fsdp_wrap_embeddings", "A loss that takes the head's weight, or chunks, with a head of its own group is",
      "Set it to false: embedding and head belong to the root then.",
      [](const Config& c) {
-       return (c.recipe.loss == Loss::fused_linear || c.recipe.loss == Loss::chunked) &&
-              c.recipe.fsdp_wrap_embeddings && !c.model.tie_word_embeddings &&
-              c.recipe.data_parallel == DataParallel::fsdp &&
+       const bool chunks = c.recipe.loss == Loss::chunked && c.recipe.framework != Framework::torchtitan;
+       return (c.recipe.loss == Loss::fused_linear || chunks) && c.recipe.fsdp_wrap_embeddings &&
+              !c.model.tie_word_embeddings && c.recipe.data_parallel == DataParallel::fsdp &&
               c.recipe.data_parallel_size * c.recipe.context_parallel > 1;
      },
      "0"},
@@ -288,6 +287,7 @@ void report_no_forward(const Config& config, Issues& issues) {
 void report_not_modelled(const Config& config, Issues& issues) {
   report_no_forward(config, issues);
   report<Config>(all_missing, config, issues);
+  report_not_modelled_torchtitan(config, issues);
   if (config.recipe.framework == Framework::megatron) {
     report_not_modelled_megatron(config, issues);
   } else {
@@ -301,6 +301,7 @@ void report_not_modelled(const Config& config, Issues& issues) {
     }
   }
   report_not_modelled_experts(config, issues);
+  report_not_modelled_layer_types(config, issues);
   report_not_modelled_compiled(config, issues);
   report_narrow_formats(config, issues);
 }

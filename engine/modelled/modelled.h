@@ -24,8 +24,13 @@ void report_not_modelled_tensor(const Config& config, Issues& issues);
 /// The same for mixture of experts, latent attention and multi-token prediction.
 void report_not_modelled_experts(const Config& config, Issues& issues);
 
+/// The same for torchtitan of today, and its words elsewhere.
+void report_not_modelled_torchtitan(const Config& config, Issues& issues);
 /// The same for litgpt.
 void report_not_modelled_litgpt(const Config& config, Issues& issues);
+
+/// The same for layers of kinds that a model's class has none of, or that a framework lacks.
+void report_not_modelled_layer_types(const Config& config, Issues& issues);
 
 /// The same for torch.compile.
 void report_not_modelled_compiled(const Config& config, Issues& issues);

@@ -1,7 +1,10 @@
 #include "engine/modelled/not_counted.h"
 
+#include "engine/blocks/conventions.h"
 #include "engine/blocks/torchtune/decoder.h"
+#include "engine/blocks/transformers/gated_delta_net.h"
 #include "engine/blocks/transformers/separate_experts.h"
+#include "engine/config/layer_types.h"
 
 namespace trainmem {
 
@@ -36,6 +39,24 @@ std::vector<std::string> not_counted(const Config& config) {
   if (recipe.framework == Framework::torchtune && !torchtune::describes(config.model))
     sentences.emplace_back(
         "torchtune has no model of this type, or not in this form: transformers' forward is counted.");
+  if (recipe.framework == Framework::torchtitan && recipe.torchtitan_release == TorchtitanRelease::current)
+    sentences.emplace_back(
+        "FlexAttention's kernels follow Inductor's source; what the first step takes to tune them is not counted.");
+  if (uses_cuda_graphs(recipe))
+    sentences.emplace_back(
+        "What a CUDA graph's pool and the allocator's other pools cannot use of each other: it moves reserved memory.");
+  if (has_layer_type(config.model, LayerType::mamba))
+    sentences.emplace_back(
+        "Mamba layers follow the Python of mamba-ssm, whose kernels did not run: sums over heads are made in as many "
+        "parts as on a GPU of 132 multiprocessors.");
+  if (transformers::has_gated_delta_net(config.model) && has_layer_type(config.model, LayerType::linear_attention))
+    sentences.emplace_back(
+        "Gated delta networks follow the Python of flash-linear-attention and causal-conv1d, whose kernels did not "
+        "run: tiles and partial sums are those of an H100.");
+  if (has_layer_type(config.model, LayerType::conv) && recipe.fast_path)
+    sentences.emplace_back("Short convolutions follow the Python of causal-conv1d, whose kernels did not run.");
+  if (has_layer_type(config.model, LayerType::conv) && !recipe.fast_path)
+    sentences.emplace_back("Contiguous copies that PyTorch's convolution makes inside.");
   if (torch && type == "dbrx")
     sentences.emplace_back(
         "transformers 5 reads the two widths of DBRX's experts the other way round, so that its published "

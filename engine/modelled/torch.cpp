@@ -28,12 +28,6 @@ constexpr Missing<Recipe> all_missing[] = {
      "fused"},
     {"/recipe/hybrid_shard_size", "ZeRO within groups of GPUs is", "Set it to 0.",
      [](const Recipe& r) { return uses_zero(r) && r.hybrid_shard_size > 0; }, "0"},
-    {"/recipe/recomputation_reentrant", "Re-entrant recomputation under ZeRO is", "Set it to false.",
-     [](const Recipe& r) {
-       return uses_zero(r) && r.recomputation == Recomputation::full && r.recomputation_reentrant &&
-              (r.data_parallel != DataParallel::zero3 || r.data_parallel_size == 1);
-     },
-     "0"},
     {"/recipe/precision", "16-bit weights with fp32 master weights outside Megatron and ZeRO are",
      "Choose bf16, bf16_autocast, fsdp_bf16 with fsdp, or one of zero1, zero2 and zero3.",
      [](const Recipe& r) { return is_mixed(r) && !uses_zero(r); }, "bf16_autocast"},
@@ -75,8 +69,9 @@ constexpr Missing<Recipe> all_missing[] = {
      [](const Recipe& r) { return r.loss == Loss::vocabulary_parallel && r.tensor_parallel == 1; }, "full"},
     {"/recipe/loss", "This loss under torchtitan is", "Choose full.",
      [](const Recipe& r) {
+       const bool chunks = r.loss == Loss::chunked && r.torchtitan_release == TorchtitanRelease::current;
        return r.framework == Framework::torchtitan && r.loss != Loss::full && r.loss != Loss::compiled &&
-              r.loss != Loss::vocabulary_parallel;
+              r.loss != Loss::vocabulary_parallel && !chunks;
      },
      "full"},
     {"/recipe/loss", "This loss with tensor parallelism is", "Choose full or fused.",

@@ -45,19 +45,18 @@ OptimizerPasses optimizer_passes(const Recipe& recipe) {
 Traffic optimizer_traffic(const Recipe& recipe, const OptimizerHoldings& holdings) {
   const OptimizerPasses passes = optimizer_passes(recipe);
   Traffic traffic{};
-  const auto at = [&](Component component) -> double& { return traffic[static_cast<std::size_t>(component)]; };
   if (recipe.optimizer == Optimizer::none) return traffic;
   const double one_state = passes.state_tensors == 0 ? 0 : holdings.states / passes.state_tensors;
   const bool clips =
       recipe.gradient_clipping && recipe.optimizer_implementation != OptimizerImplementation::in_backward;
-  at(Component::gradients) = holdings.gradients * (passes.gradients + (clips ? clipping_passes : 0));
-  at(Component::optimizer_states) = one_state * passes.states;
-  at(Component::optimizer_temporaries) = one_state * passes.temporaries;
+  traffic[Component::gradients] = holdings.gradients * (passes.gradients + (clips ? clipping_passes : 0));
+  traffic[Component::optimizer_states] = one_state * passes.states;
+  traffic[Component::optimizer_temporaries] = one_state * passes.temporaries;
   if (holdings.master_weights > 0) {
-    at(Component::master_weights) = holdings.master_weights * passes.weights;
-    at(Component::weights) = holdings.trained_weights;
+    traffic[Component::master_weights] = holdings.master_weights * passes.weights;
+    traffic[Component::weights] = holdings.trained_weights;
   } else {
-    at(Component::weights) = holdings.trained_weights * passes.weights;
+    traffic[Component::weights] = holdings.trained_weights * passes.weights;
   }
   return traffic;
 }

@@ -1,349 +1,66 @@
 #include "engine/parallel/fsdp.h"
 
-#include <algorithm>
-
-#include "engine/tensor/autograd.h"
-#include "engine/tensor/ops.h"
+#include "engine/blocks/conventions.h"
+#include "engine/config/formats.h"
+#include "engine/config/shard_group.h"
+#include "engine/parallel/fsdp1.h"
+#include "engine/parallel/fsdp2.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem {
 
 namespace {
 
-constexpr const char* collectives = "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py";
-constexpr Rule shard_rule{"shard", "this GPU's shard of a weight",
-                          "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py"};
-constexpr Rule flat_rule{"all-gather input", "shards of a group, cast and laid end to end", collectives};
-constexpr Rule host_rule{"shard from host memory", "",
-                         "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py: all_gather_inputs"};
-constexpr Rule gather_rule{"all-gather output", "gathered shards of a group, until the next gather has been copied out",
-                           collectives};
-constexpr Rule gathered_rule{"gathered weight", "whole weight of a module that computes, or stays gathered",
-                             "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py: alloc_all_gather_outputs"};
-constexpr Rule reduce_input_rule{"reduce-scatter input",
-                                 "gradients of a group laid end to end, until the next group's reduction", collectives};
-constexpr Rule reduce_output_rule{"sharded gradient", "this GPU's shard of the reduced gradients", collectives};
-constexpr Rule accumulated_rule{
-    "accumulated gradient", "whole gradient of a weight: micro-batches of a pipeline add to it before it is reduced",
-    "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py: "
-    "to_accumulated_grad_if_needed"};
-constexpr Rule in_shard_order_rule{"tensor in the order of its shards", "", collectives};
-constexpr Rule hook_rule{
-    "post-backward hook", "",
-    "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: RegisterPostBackwardFunction"};
+/// On one GPU FSDP2 still has the mixed precision: torchtitan distributed/parallel_dims.py, _mesh_exist. FSDP1 switches
+/// to NO_SHARD; litgpt does without (fabric.launch of one device).
+bool wraps_on_one_gpu(const Recipe& recipe) {
+  if (recipe.precision == Precision::fsdp_bf16) return true;
+  return recipe.fsdp_version == 1 && recipe.framework != Framework::litgpt;
+}
+
+/// torchtitan config/job_config.py: mixed_precision_reduce is float32 unless said otherwise.
+DType reduction_format(const Recipe& recipe) {
+  const bool automatic = recipe.gradient_reduce_dtype == DType::automatic;
+  return automatic && recipe.framework == Framework::torchtitan ? DType::float32 : recipe.gradient_reduce_dtype;
+}
+
+ShardedFormats sharded_formats(const Recipe& recipe) {
+  // Without mixed precision weights are gathered in their own formats: adapters in fp32 beside weights in 16 bits.
+  const bool mixed = recipe.precision == Precision::fsdp_bf16 || recipe.precision == Precision::fp8 ||
+                     recipe.activations_dtype != DType::automatic;
+  return {mixed ? formats(recipe).computation : DType::automatic, reduction_format(recipe), recipe.offload_parameters};
+}
+
+Fsdp1Words fsdp1_words(const Config& config, const Sharding& sharding) {
+  const Recipe& recipe = config.recipe;
+  const Conventions conventions = conventions_of(recipe, config.model, active_run().settings.legacy_models);
+  const bool reentrant = recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant;
+  Fsdp1Words words;
+  words.shards = sharding.shards;
+  words.replicated = sharding.replicated;
+  words.stays_gathered = recipe.reshard_after_forward == Reshard::never;
+  words.forward_prefetch = recipe.fsdp_forward_prefetch;
+  words.inside_recomputation = reentrant && !conventions.shards_what_recomputes;
+  words.backward_prefetch = recipe.fsdp_backward_prefetch;
+  return words;
+}
+
+/// torchtitan models/llama3/infra/parallelize.py, apply_fsdp: with a pipeline weights stay gathered.
+Reshard fsdp2_reshard(const Recipe& recipe) {
+  const Reshard asked = recipe.reshard_after_forward;
+  const bool by_default = asked == Reshard::automatic || asked == Reshard::all_but_last;
+  return recipe.pipeline_parallel > 1 && by_default ? Reshard::never : asked;
+}
 
 }  // namespace
 
-Fsdp::Fsdp(const Sharding& sharding, ShardedFormats formats, Reshard policy)
-    : shards_(sharding.shards),
-      replicated_(sharding.replicated),
-      expert_parallel_(sharding.expert_parallel),
-      formats_(formats),
-      reshard_(policy) {
-  active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
-    return make(shape, dtype, name);
-  };
-}
-
-Fsdp::~Fsdp() { active_run().new_parameters.maker = nullptr; }
-
-int Fsdp::open_group(ModulePart part) {
-  Group group;
-  // The root is never resharded after forward, and by default neither is the head: backward begins with it.
-  // torchtitan kept the last layer, too, when embedding and head were of the root's group (83e6941
-  // models/llama3/infra/parallelize.py: apply_fsdp, and what it replaced).
-  const bool last = part == ModulePart::last_layer && reshard_ == Reshard::all_but_last;
-  const bool head = part == ModulePart::head && reshard_ != Reshard::always;
-  group.stays_gathered = part == ModulePart::root || reshard_ == Reshard::never || head || last;
-  group.layer = active_run().layer;
-  group.shards = shards_;
-  open_ = groups_.size();
-  groups_.push_back(std::move(group));
-  return static_cast<int>(open_);
-}
-
-Fsdp::Group& Fsdp::group_of_parameter(bool expert) {
-  if (!expert || expert_parallel_ == 1) return groups_[open_];
-  if (groups_[open_].experts == 0) {
-    Group group;
-    group.layer = groups_[open_].layer;
-    group.stays_gathered = groups_[open_].stays_gathered;
-    group.shards = shards_ / Size(expert_parallel_);
-    group.of_experts = true;
-    groups_[open_].experts = groups_.size();
-    groups_.push_back(std::move(group));
-  }
-  return groups_[groups_[open_].experts];
-}
-
-Tensor Fsdp::make(const Shape& shape, DType dtype, const char* name) {
-  Run& run = active_run();
-  Group& group = group_of_parameter(run.new_parameters.experts);
-  Parameter parameter;
-  // torchtitan distributed/fsdp.py, apply_fsdp_to_decoder: more shards than experts divide their width.
-  if (run.new_parameters.experts && group.shards > shape[0]) parameter.dimension = 1;
-  Shape shard = shape;
-  shard[parameter.dimension] = ceil_divide(shape[parameter.dimension], group.shards);
-  {
-    const Set<Component> component(run.component, Component::weights);
-    parameter.shard = formats_.offloaded ? allocate_nothing(shard, dtype) : allocate(shard, dtype, {&shard_rule, name});
-    note_kept(parameter.shard, shard_rule);
-  }
-  parameter.shard->requires_grad = !run.new_parameters.frozen;
-  register_parameter(parameter.shard);
-  parameter.padded = shard.elements() * group.shards;
-  parameter.gathered = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
-  parameter.gathered->requires_grad = !run.new_parameters.frozen;
-  group.elements = group.elements + parameter.padded;
-  group.parameters.push_back(parameter);
-  return parameter.gathered;
-}
-
-void Fsdp::gather(Group& group) {
-  if (group.present || group.gather.defined() || group.shards == 1) return;
-  Run& run = active_run();
-  const Set<Stream> stream(run.stream, Stream::all_gather);
-  const Set<Component> component(run.component, Component::gathered_parameters);
-  const DType dtype = group.parameters[0].gathered.dtype();
-  const bool one_format = std::all_of(group.parameters.begin(), group.parameters.end(),
-                                      [&](const Parameter& each) { return each.gathered.dtype() == dtype; });
-  if (!one_format && !formats_.offloaded) {
-    // Shards of several formats are gathered as bytes, without a copy: _get_param_all_gather_inputs.
-    Size bytes = 0;
-    for (const Parameter& parameter : group.parameters)
-      bytes = bytes + parameter.padded * Size(element_bytes(parameter.gathered.dtype()));
-    group.gather = allocate({bytes}, DType::uint8, {&gather_rule});
-    note_kept(group.gather, gather_rule);
-    return;
-  }
-  Tensor flat;
-  std::vector<Tensor> from_host;
-  if (formats_.offloaded) {
-    // all_gather_inputs: each shard is copied to the GPU, cast, and kept until the gather has begun.
-    for (const Parameter& parameter : group.parameters) {
-      Tensor copy = allocate(parameter.shard.shape(), parameter.shard.dtype(), {&host_rule});
-      if (dtype != parameter.shard.dtype()) copy = allocate(parameter.shard.shape(), dtype, {&host_rule});
-      from_host.push_back(std::move(copy));
-    }
-  } else if (dtype != group.parameters[0].shard.dtype())
-    flat = allocate({group.elements / group.shards}, dtype, {&flat_rule});
-  group.gather = allocate({group.elements}, dtype, {&gather_rule});
-  note_kept(group.gather, gather_rule);
-  let_go(from_host);
-}
-
-/// The only shard is copied, cast parameter by parameter.
-void Fsdp::copy_shards(const Group& group) {
-  Tensor copy;
-  for (const Parameter& parameter : group.parameters) {
-    const DType dtype = parameter.gathered.dtype();
-    if (formats_.offloaded) copy = allocate(parameter.shard.shape(), parameter.shard.dtype(), {&host_rule});
-    if (dtype != parameter.shard.dtype()) copy = allocate(parameter.shard.shape(), dtype, {&flat_rule});
-    give_memory(parameter.gathered, parameter.padded, Component::gathered_parameters,
-                {&gathered_rule, "gathered weight"});
-    note_kept(parameter.gathered, gathered_rule);
-  }
-}
-
-void Fsdp::unshard(Group& group, bool forward) {
-  if (group.present) return;
-  gather(group);
-  std::vector<Tensor> in_order_of_shards;  // where another dimension than the first is divided
-  if (group.shards == 1) {
-    copy_shards(group);
-  } else {
-    for (const Parameter& parameter : group.parameters) {
-      give_memory(parameter.gathered, parameter.padded, Component::gathered_parameters,
-                  {&gathered_rule, "gathered weight"});
-      note_kept(parameter.gathered, gathered_rule);
-      if (parameter.dimension == 0) continue;
-      in_order_of_shards.push_back(
-          allocate(parameter.gathered.shape(), parameter.gathered.dtype(), {&in_shard_order_rule}));
-    }
-  }
-  let_go(in_order_of_shards);
-  group.present = true;
-  if (forward) last_gather_ = std::move(group.gather);
-  group.gather.reset();
-}
-
-void Fsdp::reshard(Group& group) {
-  if (!group.present) return;
-  for (const Parameter& parameter : group.parameters) take_memory(parameter.gathered);
-  group.present = false;
-}
-
-Tensor Fsdp::hook_after_backward(std::size_t index, Tensor input) {
-  const Ref<Node> node = begin_node(hook_rule, {&input});
-  if (!node) return input;
-  Tensor result = alias(input, input.shape(), input->strides);
-  node->backward = [this, index](Backward& b) {
-    after_backward(index);
-    b.give(0, b.take_gradient());
-  };
-  finish_node(node, result);
-  return result;
-}
-
-/// Gathers of the group's module are started: those of experts last, in backward first.
-void Fsdp::prefetch(std::size_t index, bool forward) {
-  const std::size_t experts = groups_[index].experts;
-  if (forward) gather(groups_[index]);
-  if (experts != 0) gather(groups_[experts]);
-  if (!forward) gather(groups_[index]);
-}
-
-Tensor Fsdp::before_forward(int index, Tensor input) {
-  if (active_run().recomputing) return input;
-  const auto at = static_cast<std::size_t>(index);
-  const std::size_t experts = groups_[at].experts;
-  unshard(groups_[at], true);
-  Tensor hooked = hook_after_backward(at, std::move(input));
-  if (experts != 0) {
-    unshard(groups_[experts], true);
-    hooked = hook_after_backward(experts, std::move(hooked));
-  }
-  // set_modules_to_forward_prefetch; without it gathers are issued when their module begins.
-  if (expert_parallel_ > 1) {
-    std::size_t next = at + 1;
-    while (next < groups_.size() && groups_[next].of_experts) ++next;
-    if (next < groups_.size()) prefetch(next, true);
-  }
-  return hooked;
-}
-
-Tensor Fsdp::after_forward(int index, Tensor output) {
-  if (active_run().recomputing) return output;
-  const auto at = static_cast<std::size_t>(index);
-  for (const std::size_t each : {at, groups_[at].experts}) {
-    if (each == 0 && each != at) continue;
-    if (!groups_[each].stays_gathered) reshard(groups_[each]);
-    groups_[each].reduced = false;
-  }
-  forward_order_.push_back(at);
-  add_output(index, output);
-  return output;
-}
-
-void Fsdp::add_output(int index, const Tensor& output) {
-  if (output->grad_fn) output->grad_fn->before = [this, index] { before_backward(static_cast<std::size_t>(index)); };
-}
-
-void Fsdp::end_forward() { last_gather_.reset(); }
-
-void Fsdp::before_backward(std::size_t index) {
-  unshard(groups_[index], false);
-  if (groups_[index].experts != 0) unshard(groups_[groups_[index].experts], false);
-  const auto found = std::find(forward_order_.begin(), forward_order_.end(), index);
-  if (found != forward_order_.begin() && found != forward_order_.end()) prefetch(*(found - 1), false);
-}
-
-/// _fsdp_param.py: accumulate_unsharded_grad_if_needed, to_accumulated_grad_if_needed.
-void Fsdp::accumulate(Group& group) {
-  for (Parameter& parameter : group.parameters) {
-    Tensor& gradient = parameter.gathered->grad;
-    if (!gradient.defined() || formats_.reduction == DType::automatic || gradient.dtype() == formats_.reduction)
-      continue;
-    if (!parameter.accumulated.defined()) {
-      const Set<Component> component(active_run().component, Component::gradients);
-      parameter.accumulated =
-          allocate(parameter.gathered.shape(), formats_.reduction, {&accumulated_rule, "whole gradient"});
-      note_kept(parameter.accumulated, accumulated_rule);
-    }
-    gradient.reset();
-  }
-}
-
-void Fsdp::finish_accumulation() {
-  accumulating_ = false;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const Layer layer(groups_[i].layer);
-    const Repeat repeat(active_run().times_of(groups_[i].layer));
-    groups_[i].reduced = false;
-    after_backward(i);
-  }
-  end_backward();
-}
-
-void Fsdp::after_backward(std::size_t index) {
-  Group& group = groups_[index];
-  if (accumulating_) return accumulate(group);
-  if (group.reduced) return;
-  group.reduced = true;
-  cut_down_gradients(group);
-  reshard(group);
-  if (group.experts == 0) let_go(reduce_scatter_inputs_);  // a module's experts are reduced before the rest of it
-  std::vector<Parameter*> with_gradient;                   // frozen weights have none
-  for (Parameter& parameter : group.parameters)
-    if (parameter.gathered->grad.defined() || parameter.accumulated.defined()) with_gradient.push_back(&parameter);
-  if (!with_gradient.empty()) reduce(group, with_gradient);
-}
-
-/// _fsdp_param.py, unsharded_grad_data: a gradient of more than the parameter (DTensor's of a divided embedding).
-void Fsdp::cut_down_gradients(Group& group) {
-  for (Parameter& parameter : group.parameters) {
-    Tensor& gradient = parameter.gathered->grad;
-    if (!gradient.defined()) continue;
-    const Size bytes = gradient.elements() * Size(element_bytes(gradient.dtype()));
-    if (gradient->storage->bytes > bytes) gradient = clone_contiguous(gradient);
-  }
-}
-
-/// _fsdp_collectives.py: foreach_reduce.
-void Fsdp::reduce(Group& group, const std::vector<Parameter*>& parameters) {
-  const DType reduction =
-      formats_.reduction == DType::automatic ? parameters.front()->gathered.dtype() : formats_.reduction;
-  Size elements = 0;
-  Tensor last;  // a loop variable of foreach_reduce holds the last gradient until it returns
-  for (const Parameter* parameter : parameters) {
-    elements = elements + parameter->padded;
-    Tensor& gradient = parameter->gathered->grad;
-    last = gradient;
-    if (parameter->dimension > 0) gradient = allocate(gradient.shape(), gradient.dtype(), {&in_shard_order_rule});
-  }
-  {
-    const Set<Component> component(active_run().component, Component::communication);
-    reduce_scatter_inputs_.push_back(allocate({elements}, reduction, {&reduce_input_rule}));
-    note_kept(reduce_scatter_inputs_.back(), reduce_input_rule);
-  }
-  for (Parameter& parameter : group.parameters) {
-    parameter.gathered->grad.reset();
-    parameter.accumulated.reset();
-  }
-  const Tensor output = reduce_scatter(group, elements / group.shards, reduction, parameters.front()->shard.dtype());
-  if (formats_.offloaded) return;  // copied to host memory
-  for (const Parameter* parameter : parameters)
-    if (!parameter->shard->grad.defined())
-      parameter->shard->grad = alias(output, parameter->shard.shape(), parameter->shard->strides);
-}
-
-/// This GPU's shard of the reduced gradients, in the format of the shards.
-Tensor Fsdp::reduce_scatter(Group& group, const Size& elements, DType reduction, DType sharded) {
-  const Set<Stream> stream(active_run().stream, Stream::reduce_scatter);
-  const Set<Component> component(active_run().component, Component::gradients);
-  Tensor output = allocate({elements}, reduction, {&reduce_output_rule});
-  note_kept(output, reduce_output_rule);
-  if (replicated_) group.all_reduce_input = output;  // _fsdp_param_group.py: AllReduceState
-  if (reduction != sharded) {
-    output = allocate({elements}, sharded, {&reduce_output_rule});
-    note_kept(output, reduce_output_rule);
-  }
-  return output;
-}
-
-void Fsdp::end_backward() {
-  if (accumulating_) return;
-  for (std::size_t i = 0; i < groups_.size(); ++i) after_backward(i);
-  for (Group& group : groups_) group.gather.reset();
-  if (replicated_) {
-    LayerStretches stretches;
-    for (Group& group : groups_) {
-      stretches.enter(group.layer);
-      group.all_reduce_input.reset();
-    }
-  }
-  let_go(reduce_scatter_inputs_);
-  forward_order_.clear();
+std::unique_ptr<ModuleWrapper> make_fsdp(const Config& config) {
+  const Recipe& recipe = config.recipe;
+  const Sharding sharding{fsdp_shards(recipe), is_hybrid(recipe), recipe.expert_parallel};
+  if (sharding.shards == 1 && !wraps_on_one_gpu(recipe)) return nullptr;
+  const ShardedFormats formats = sharded_formats(recipe);
+  if (recipe.fsdp_version == 1) return std::make_unique<Fsdp1>(fsdp1_words(config, sharding), formats);
+  return std::make_unique<Fsdp2>(sharding, formats, fsdp2_reshard(recipe));
 }
 
 }  // namespace trainmem

@@ -1,102 +1,15 @@
-// FSDP2 (fully_shard): every group of parameters is a shard on each GPU, gathered while it computes.
-//
-// Forward: the shards are cast into a flat copy, gathered into one buffer on the gather stream, copied out into
-// the parameters; the buffer of a gather lives until the next one; after forward the parameters are freed unless the
-// group stays gathered. Backward: gathered again, the next group's gather is started early; the gradients of a
-// group are copied into one buffer and reduce-scattered on their own stream into the sharded gradients.
-// With CPUOffloadPolicy the shards come from host memory to be gathered, and their gradients go there.
-// The only shard of one GPU is neither gathered nor reduced, but copied and cast.
-// Experts that are divided among GPUs are a second group of their module, with shards of their own number.
-// Source: pytorch torch/distributed/fsdp/_fully_shard/_fsdp_state.py, _fsdp_param_group.py and _fsdp_collectives.py.
+// Fully sharded data parallelism: which of PyTorch's two implementations a recipe runs, and how it is set up.
 #pragma once
 
-#include <vector>
+#include <memory>
 
 #include "engine/config.h"
 #include "engine/parallel/module_wrapper.h"
-#include "engine/tensor/tensor.h"
 
 namespace trainmem {
 
-struct ShardedFormats {
-  DType parameters = DType::bfloat16;  ///< of the gathered parameters
-  DType reduction = DType::float32;    ///< of gradients while they are reduced
-  bool offloaded = false;              ///< shards, their gradients and optimizer states are in host memory
-};
-
-/// Who shares weights with whom.
-struct Sharding {
-  Size shards;                       ///< GPUs that share a parameter
-  bool replicated = false;           ///< other GPUs hold the same shards (HSDP)
-  std::int64_t expert_parallel = 1;  ///< GPUs among which experts are divided; the shards of those are as many times
-                                     ///< fewer, and groups name the one to gather next (torchtitan
-                                     ///< distributed/fsdp.py: apply_fsdp_to_decoder)
-};
-
-class Fsdp : public ModuleWrapper {
- public:
-  /// Hooks the run's parameter_maker while it lives.
-  Fsdp(const Sharding& sharding, ShardedFormats formats, Reshard reshard);
-  ~Fsdp() override;
-
-  int open_group(ModulePart part) override;
-  void reopen_group(int group) override { open_ = static_cast<std::size_t>(group); }
-  Tensor before_forward(int group, Tensor input) override;
-  Tensor after_forward(int group, Tensor output) override;
-  void add_output(int group, const Tensor& output) override;
-  void end_forward() override;
-  void begin_accumulation() override { accumulating_ = true; }
-  void finish_accumulation() override;
-  void end_backward() override;
-
- private:
-  struct Parameter {
-    Tensor shard;
-    Tensor gathered;
-    Tensor accumulated;  ///< gradient in the format of the reduction, whole
-    Size padded;         ///< elements of all shards together: the dimension is rounded up to a multiple of the shards
-    int dimension = 0;   ///< that is divided
-  };
-  struct Group {
-    std::vector<Parameter> parameters;
-    Tensor gather;            ///< buffer of a gather that has not been copied out
-    Tensor all_reduce_input;  ///< HSDP: this GPU's shard of the gradients, held until backward ends
-    Size elements;            ///< padded, of all parameters
-    Size shards;
-    std::size_t experts = 0;  ///< the group of the same module's experts; 0: none
-    bool of_experts = false;
-    bool stays_gathered = false;
-    bool present = false;
-    bool reduced = false;  ///< in this backward
-    std::int32_t layer = -1;
-  };
-
-  Tensor make(const Shape& shape, DType dtype, const char* name);
-  Group& group_of_parameter(bool expert);
-  void gather(Group& group);
-  void prefetch(std::size_t group, bool forward);
-  void copy_shards(const Group& group);
-  void unshard(Group& group, bool forward);
-  void reshard(Group& group);
-  Tensor hook_after_backward(std::size_t group, Tensor input);
-  void before_backward(std::size_t group);
-  void after_backward(std::size_t group);
-  void accumulate(Group& group);
-  void cut_down_gradients(Group& group);
-  void reduce(Group& group, const std::vector<Parameter*>& parameters);
-  Tensor reduce_scatter(Group& group, const Size& elements, DType reduction, DType sharded);
-
-  Size shards_;
-  bool replicated_;
-  std::int64_t expert_parallel_;
-  ShardedFormats formats_;
-  Reshard reshard_;
-  bool accumulating_ = false;
-  std::size_t open_ = 0;  ///< group that parameters made now belong to
-  std::vector<Group> groups_;
-  std::vector<std::size_t> forward_order_;
-  Tensor last_gather_;                         ///< of the forward, held until the next one
-  std::vector<Tensor> reduce_scatter_inputs_;  ///< held until the next module's
-};
+/// FSDP1 or FSDP2 around the model that the active run makes next; its settings are in force. Null where one GPU holds
+/// everything and the framework then does without.
+std::unique_ptr<ModuleWrapper> make_fsdp(const Config& config);
 
 }  // namespace trainmem

@@ -211,36 +211,24 @@ Tensor Fsdp1::before_forward(int index, Tensor input) {
   }
   gather_all(static_cast<std::size_t>(index));
   if (!again) prefetch_in_forward(static_cast<std::size_t>(index));
-  const Ref<Node> node = begin_node(hook_rule, {&input});
-  if (!node) return input;
-  Tensor result = alias(input, input.shape(), input->strides);
-  const auto held = [this, index, again](const Tensor& tensor) {
+  const auto hold = [this, index, again](const Tensor& tensor) {
     Group& group = groups_[static_cast<std::size_t>(index)];
     if (!again || !group.frozen) return;
     group.hooked.push_back(alias(tensor, tensor.shape(), tensor->strides));
     note_kept(group.hooked.back(), hooked_rule);
   };
-  held(input);
-  node->backward = [this, index, held](Backward& b) {
+  Tensor hooked = with_backward_hook(input, hook_rule, [this, index, hold](const Tensor& gradient) {
     after_backward(static_cast<std::size_t>(index));
-    held(b.gradient());
-    b.give(0, b.take_gradient());
-  };
-  finish_node(node, result);
-  return result;
+    hold(gradient);
+  });
+  if (hooked.get() != input.get()) hold(input);
+  return hooked;
 }
 
 Tensor Fsdp1::before_recomputation(int index, Tensor input) {
   const auto at = static_cast<std::size_t>(index);
-  const Ref<Node> node = groups_[at].frozen ? Ref<Node>() : begin_node(hook_rule, {&input});
-  if (!node) return input;
-  Tensor result = alias(input, input.shape(), input->strides);
-  node->backward = [this, at](Backward& b) {
-    after_backward(at);
-    b.give(0, b.take_gradient());
-  };
-  finish_node(node, result);
-  return result;
+  if (groups_[at].frozen) return input;
+  return with_backward_hook(std::move(input), hook_rule, [this, at](const Tensor&) { after_backward(at); });
 }
 
 Tensor Fsdp1::after_forward(int index, Tensor output) {

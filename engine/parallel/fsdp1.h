@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "engine/config.h"
-#include "engine/parallel/fsdp.h"
 #include "engine/parallel/module_wrapper.h"
 #include "engine/tensor/tensor.h"
 

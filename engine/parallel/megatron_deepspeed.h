@@ -10,7 +10,7 @@
 #pragma once
 
 #include "engine/step.h"
-#include "engine/tape.h"
+#include "engine/tape/tape.h"
 
 namespace trainmem {
 

@@ -1,6 +1,8 @@
 // What data parallelism does around a module's forward and backward.
 #pragma once
 
+#include <functional>
+
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {
@@ -24,6 +26,11 @@ class ModuleWrapper {
   virtual Tensor after_forward(int group, Tensor output) = 0;
   /// Another output of the group's module: its gradient may be the first to arrive.
   virtual void add_output(int group, const Tensor& output) = 0;
+  /// The model has left the group's last module out: a loss runs it on parts of the output, each with its backward at
+  /// once, on weights gathered once for all of them; their gradients are added up and reduced with those of the `last`.
+  virtual void begin_parts(int /*group*/) {}
+  virtual Tensor before_part(int /*group*/, Tensor input, bool /*last*/) { return input; }
+  virtual void end_parts(int /*group*/) {}
   /// The whole model's forward has ended.
   virtual void end_forward() = 0;
   /// Whether the backward to come is the last one before the optimizer's step.
@@ -35,5 +42,16 @@ class ModuleWrapper {
   /// The whole backward has ended.
   virtual void end_backward() = 0;
 };
+
+/// Formats of a model whose parameters are shards.
+struct ShardedFormats {
+  DType parameters = DType::bfloat16;  ///< of the gathered parameters; automatic: each its own
+  DType reduction = DType::float32;    ///< of gradients while they are reduced; automatic: that of the parameters
+  bool offloaded = false;              ///< shards, their gradients and optimizer states are in host memory
+};
+
+/// The same tensor, for whose gradient `act` is called in backward, before it is passed on. Where nothing wants a
+/// gradient `input` itself is returned.
+Tensor with_backward_hook(Tensor input, const Rule& rule, std::function<void(const Tensor& gradient)> act);
 
 }  // namespace trainmem

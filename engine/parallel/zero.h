@@ -2,7 +2,6 @@
 //
 // Whatever the format of the weights, each GPU steps an fp32 copy of its part of them, one flat tensor with an
 // optimizer of its own. ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, arXiv 1910.02054.
-// The constants are DeepSpeed's defaults: deepspeed/runtime/zero/config.py, DeepSpeedZeroConfig.
 #pragma once
 
 #include <memory>
@@ -12,9 +11,6 @@
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {
-
-/// Elements that are reduced at a time.
-inline constexpr std::int64_t reduce_bucket_size = 500000000;
 
 class Zero {
  public:

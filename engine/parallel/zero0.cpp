@@ -8,6 +8,9 @@ namespace trainmem {
 
 namespace {
 
+/// engine.py: MEMORY_OPT_ALLREDUCE_SIZE.
+constexpr std::int64_t bucket_elements = 500000000;
+
 constexpr Rule flat_rule{"flat weights", "all weights laid end to end, padded to twice the GPUs",
                          "DeepSpeed deepspeed/runtime/bf16_optimizer.py: bf16_groups_flat"};
 constexpr Rule master_rule{"fp32 weights", "the copy that the optimizer steps",
@@ -54,7 +57,7 @@ void Zero0::reduce_fp16() const {
   Size elements = 0;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     elements = elements + weights_[i].elements();
-    if (elements.value() <= reduce_bucket_size && i + 1 < weights_.size()) continue;
+    if (elements.value() <= bucket_elements && i + 1 < weights_.size()) continue;
     allocate({elements}, dtype_, {&reduce_rule});
     elements = 0;
   }

@@ -14,8 +14,9 @@ constexpr Rule flat_rule{"flat weights", "all weights laid end to end, padded to
 constexpr Rule master_rule{"fp32 weights of this GPU's part", "the copy that the optimizer steps",
                            "DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py: single_partition_of_fp32_groups"};
 constexpr Rule first_gradient_rule{"zero gradient", "", "DeepSpeed stage_1_and_2.py: initialize_optimizer_states"};
-constexpr Rule bucket_rule{"reduction bucket", "500 million elements that gradients are copied into to be reduced",
-                           "DeepSpeed stage_1_and_2.py: setup_buckets; config.py: reduce_bucket_size"};
+constexpr Rule bucket_rule{"reduction bucket",
+                           "what gradients are copied into to be reduced; with overlap a second one fills meanwhile",
+                           "DeepSpeed stage_1_and_2.py: setup_buckets; config.py: reduce_bucket_size, overlap_comm"};
 constexpr Rule reduce_rule{"flattened bucket",
                            "copy of a bucket that several GPUs own parts of, while it is all-reduced",
                            "DeepSpeed stage_1_and_2.py: allreduce_bucket"};
@@ -90,19 +91,25 @@ void Zero12::begin_backward(bool last) { last_backward_ = last; }
 void Zero12::receive(const Tensor& /*leaf*/, std::size_t index) {
   if (!bucket_.defined()) {
     const Place place("data parallelism", Component::communication);
-    bucket_ = allocate({reduce_bucket_size}, dtype_, {&bucket_rule});
+    const auto make = [&] { return allocate({recipe_.zero_reduce_bucket_size}, dtype_, {&bucket_rule}); };
+    bucket_ = make();
     note_kept(bucket_, bucket_rule);
+    if (recipe_.zero_overlap_comm) {
+      next_bucket_ = make();
+      note_kept(next_bucket_, bucket_rule);
+    }
   }
-  if (recipe_.data_parallel == DataParallel::zero2) add_to_bucket(index);
+  if (recipe_.data_parallel == DataParallel::zero2 || (recipe_.zero_overlap_comm && last_backward_))
+    add_to_bucket(index);
 }
 
 void Zero12::add_to_bucket(std::size_t index) {
   const Weight& weight = weights_[index];
   if (!weight.tensor->grad.defined()) return;
   const std::int64_t elements = weight.end - weight.begin;
-  if (bucket_elements_ + elements > reduce_bucket_size) reduce_bucket();
+  if (bucket_elements_ + elements > recipe_.zero_reduce_bucket_size) reduce_bucket();
   // One that is larger than the bucket is reduced where it is.
-  if (elements <= reduce_bucket_size)
+  if (elements <= recipe_.zero_reduce_bucket_size)
     weight.tensor->grad = alias(bucket_, weight.tensor.shape(), weight.tensor->strides);
   bucket_elements_ += elements;
   in_bucket_.push_back(index);
@@ -129,7 +136,7 @@ void Zero12::all_reduce() const {
   for (std::size_t i = 0; i < slices.size(); ++i) {
     elements += slices[i];
     ++count;
-    if (elements <= reduce_bucket_size && i + 1 < slices.size()) continue;
+    if (elements <= recipe_.zero_reduce_bucket_size && i + 1 < slices.size()) continue;
     if (count > 1) allocate({elements}, dtype_, {&reduce_rule});
     elements = count = 0;
   }
@@ -161,34 +168,34 @@ void Zero12::reduce_bucket() {
   bucket_elements_ = 0;
 }
 
-/// copy_grads_in_partition: gradients add up in host memory; the last ones leave their norm, and go as fp32.
+/// copy_grads_in_partition: gradients add up in host memory; the last ones leave their norm, are searched whole, and
+/// what is of this GPU's part goes as fp32.
 void Zero12::send_to_host(const Weight& weight) const {
   if (!last_backward_) return;
   const Size elements = weight.end - std::max(weight.begin, first_);
   { const Tensor norm = zero_norm(elements); }
   if (!is_half(dtype_)) return;
-  search_infinities(elements);
+  search_infinities(weight.end - weight.begin);
   const Tensor wide = allocate({elements}, DType::float32, {&gradient_rule});
 }
 
 void Zero12::end_backward(bool last) {
   if (recipe_.data_parallel == DataParallel::zero1) {
     if (!last) return;
-    for (std::size_t i = 0; i < weights_.size(); ++i) add_to_bucket(i);
+    if (!recipe_.zero_overlap_comm || !last_backward_)  // else they were added as they appeared
+      for (std::size_t i = 0; i < weights_.size(); ++i) add_to_bucket(i);
   }
   reduce_bucket();
   if (!averaged_.defined()) averaged_ = reduced_;  // else added in place
   reduced_.reset();
   bucket_.reset();
+  next_bucket_.reset();
   for (const Weight& weight : weights_) weight.tensor->grad.reset();
 }
 
 void Zero12::step() {
+  if (recipe_.offload_optimizer) return;  // the updated part is cast in host memory and copied into the flat weights
   const Place place("optimizer", Component::optimizer_temporaries);
-  if (recipe_.offload_optimizer) {  // the updated part comes back in fp32 and is cast into the flat weights
-    const Tensor updated = allocate({partition_}, DType::float32, {&master_rule, "updated weights from the host"});
-    return;
-  }
   std::vector<Size> slices;
   for (const Weight& weight : weights_)
     if (owned(weight)) slices.push_back(weight.end - std::max(weight.begin, first_));

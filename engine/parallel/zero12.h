@@ -4,7 +4,7 @@
 // part are copied out and the others go. Stage 1 does the same after the last backward; until then the gradients stay.
 // The GPU shown is the last one: its part is the end of the model, whose gradients come first and stay longest.
 // With offload_optimizer, master weights, states and the gradients of this GPU's part are in host memory.
-// Source: DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py; contiguous_gradients on, overlap_comm off (its defaults).
+// Source: DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py; contiguous_gradients on (its default).
 #pragma once
 
 #include <vector>
@@ -49,6 +49,7 @@ class Zero12 : public Zero {
   bool last_backward_ = true;
   std::unique_ptr<MasterWeights> master_;
   Tensor bucket_;
+  Tensor next_bucket_;  ///< with overlap: filled while the other one is reduced
   std::int64_t bucket_elements_ = 0;
   std::vector<std::size_t> in_bucket_;
   Tensor reduced_;   ///< gradients of this GPU's part, of this backward

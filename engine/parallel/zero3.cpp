@@ -8,19 +8,15 @@ namespace trainmem {
 
 namespace {
 
-// config.py, DeepSpeedZeroConfig.
-constexpr std::int64_t prefetch_bucket_size = 50000000;
-constexpr std::int64_t param_persistence_threshold = 100000;
-constexpr std::int64_t max_live_parameters = 1000000000;
-constexpr std::int64_t max_reuse_distance = 1000000000;
-constexpr std::int64_t sub_group_size = 1000000000;
+/// stage3.py: _constant_buffered_norm2 takes norms of at most as many elements at a time.
+constexpr std::int64_t norm_elements = 250000000;
 
 constexpr Rule part_rule{"weight parts", "this GPU's parts of all weights, end to end",
                          "DeepSpeed deepspeed/runtime/zero/stage3.py: lp_param_buffer"};
 constexpr Rule master_rule{"fp32 weight parts", "the copy that the optimizer steps",
                            "DeepSpeed deepspeed/runtime/zero/stage3.py: _create_fp32_partitions"};
 constexpr Rule first_gradient_rule{"zero gradient", "", "DeepSpeed stage3.py: initialize_optimizer_states"};
-constexpr Rule bucket_rule{"reduction bucket", "500 million elements that gradients are copied into to be reduced",
+constexpr Rule bucket_rule{"reduction bucket", "what gradients are copied into to be reduced",
                            "DeepSpeed stage3.py: _setup_for_real_optimizer; config.py: reduce_bucket_size"};
 constexpr Rule gradients_rule{"gradient parts", "this GPU's parts of all gradients, there from the start",
                               "DeepSpeed stage3.py: grad_partitions_flat_buffer"};
@@ -33,6 +29,7 @@ constexpr Rule reduce_rule{"reduce-scatter input", "",
                            "DeepSpeed runtime/comm/coalesced_collectives.py: reduce_scatter_coalesced"};
 constexpr Rule host_rule{"weight part from host memory", "",
                          "DeepSpeed partition_parameters.py: all_gather_coalesced (ds_tensor.to)"};
+constexpr Rule host_gradient_rule{"gradient part from host memory", "", "DeepSpeed stage3.py: partition_grads"};
 constexpr Rule overflow_rule{"search for infinities", "", "DeepSpeed stage3.py: has_overflow"};
 constexpr Rule flat_gradient_rule{"flat gradient", "", "DeepSpeed stage3.py: _prepare_fp32_grad_for_sub_group"};
 constexpr Rule gradient_rule{"fp32 gradient", "of one sub group of at most about 1e9 elements, while it is stepped",
@@ -62,7 +59,7 @@ Tensor Zero3::make(const Shape& shape, DType dtype, const char* name) {
   weight.layer = active_run().layer;
   weight.elements = shape.elements().value();
   weight.part = ceil_divide(shape.elements(), recipe_.data_parallel_size).value();
-  weight.persistent = weight.elements <= param_persistence_threshold;
+  weight.persistent = weight.elements <= recipe_.zero_param_persistence_threshold;
   weight.tensor->gradient_hook = [this, index = weights_.size()](const Tensor&) { receive(index); };
   const Set<Component> component(active_run().component, Component::weights);
   parts_.push_back(allocate({weight.part}, dtype, {&part_rule, name}));
@@ -77,7 +74,7 @@ void Zero3::wrap() {
   std::vector<std::int64_t> groups{0};
   for (const Weight& weight : weights_) {
     if (weight.frozen) continue;
-    if (groups.back() >= sub_group_size) groups.push_back(0);
+    if (groups.back() >= recipe_.zero_sub_group_size) groups.push_back(0);
     groups.back() += weight.part;
     elements += weight.part;
   }
@@ -92,20 +89,19 @@ void Zero3::wrap() {
   Run& run = active_run();
   const Set<Component> communication(run.component, Component::communication);
   const auto make_bucket = [&] {
-    bucket_ = allocate({reduce_bucket_size}, dtype_, {&bucket_rule});
+    bucket_ = allocate({recipe_.zero_reduce_bucket_size}, dtype_, {&bucket_rule});
     note_kept(bucket_, bucket_rule);
   };
   if (recipe_.offload_optimizer) return make_bucket();
   const Set<Component> masters(run.component, Component::master_weights);
   for (const std::int64_t group : groups) {
-    Tensor master;
-    if (dtype_ == DType::float32) {
-      master = flat_.defined() ? alias(flat_, {group}, {1}) : allocate({group}, dtype_, {&master_rule});
-    } else {
-      const Tensor converted = allocate({group}, DType::float32, {&master_rule, "conversion"});
-      master = allocate({group}, DType::float32, {&master_rule});
-      note_kept(master, master_rule);
-    }
+    // fp32 weights are copied too: a device is compared with its name, which are never equal.
+    Tensor converted;
+    if (dtype_ != DType::float32 || recipe_.offload_parameters)
+      converted = allocate({group}, DType::float32, {&master_rule, "conversion"});
+    const Tensor master = allocate({group}, DType::float32, {&master_rule});
+    note_kept(master, master_rule);
+    converted.reset();
     groups_.emplace_back(group, std::make_unique<MasterWeights>(recipe_, master));
   }
   allocate({*std::max_element(groups.begin(), groups.end())}, DType::float32, {&first_gradient_rule});
@@ -125,7 +121,11 @@ void Zero3::before_operation(std::initializer_list<const Tensor*> arguments, Nod
       running_.push_back(static_cast<std::size_t>((*argument)->parameter));
   if (running_.empty()) return;
   use(running_);
-  if (node == nullptr) return;
+  if (node == nullptr) {
+    const bool first = at_ == 1;
+    if (first && recipe_.lora.rank > 0 && recipe_.recomputation != Recomputation::none) embedding_ = running_;
+    return;
+  }
   node->before = [this, module = running_] {
     end_backward_of_module();
     use(module);
@@ -164,6 +164,11 @@ void Zero3::give(std::size_t index) {
   weight.available = true;
 }
 
+void Zero3::take(Weight& weight) {
+  take_memory(weight.tensor);
+  weight.available = false;
+}
+
 void Zero3::gather(const Module& module) {
   const auto pending = std::make_shared<Gather>();
   std::int64_t parts = 0;
@@ -200,7 +205,7 @@ void Zero3::prefetch(const Module& module) {
   auto skip = std::count_if(module.begin(), module.end(), [&](std::size_t i) { return weights_[i].fetched_for < at_; });
   for (; skip > 0 && next_ < order_.size(); --skip, ++next_)
     weights_[order_[next_].weight].fetched_for = order_[next_].at;
-  const std::int64_t most = std::min(max_live_parameters - live_, prefetch_bucket_size);
+  const std::int64_t most = std::min(recipe_.zero_max_live_parameters - live_, recipe_.zero_prefetch_bucket_size);
   Module ahead;
   for (std::int64_t elements = 0; next_ < order_.size() && elements < most; ++next_) {
     const std::size_t index = order_[next_].weight;
@@ -215,7 +220,7 @@ void Zero3::prefetch(const Module& module) {
 
 bool Zero3::comes_again(std::size_t index) const {
   std::int64_t elements = 0;
-  for (auto i = static_cast<std::size_t>(at_); i < trace_.size() && elements < max_reuse_distance; ++i) {
+  for (auto i = static_cast<std::size_t>(at_); i < trace_.size() && elements < recipe_.zero_max_reuse_distance; ++i) {
     for (const std::size_t each : trace_[i]) {
       if (each == index) return true;
       elements += weights_[each].elements;
@@ -230,8 +235,7 @@ void Zero3::release(const Module& module) {
     if (!weight.available || weight.persistent) continue;
     if (std::find(in_backward_.begin(), in_backward_.end(), index) != in_backward_.end()) continue;
     if (recorded_ && (weight.fetched_for > at_ || comes_again(index))) continue;
-    take_memory(weight.tensor);
-    weight.available = false;
+    take(weight);
     live_ -= weight.elements;
   }
 }
@@ -244,13 +248,21 @@ void Zero3::end_backward_of_module() {
 
 void Zero3::receive(std::size_t index) {
   Weight& weight = weights_[index];
-  if (bucket_elements_ + weight.elements > reduce_bucket_size && bucket_elements_ > 0) reduce_bucket();
+  if (bucket_elements_ + weight.elements > recipe_.zero_reduce_bucket_size && bucket_elements_ > 0) reduce_bucket();
   // One that is larger than the bucket stays where it is.
-  if (bucket_elements_ + weight.elements <= reduce_bucket_size)
+  if (bucket_elements_ + weight.elements <= recipe_.zero_reduce_bucket_size)
     weight.tensor->grad = alias(bucket_, weight.tensor.shape(), weight.tensor->strides);
   bucket_elements_ += weight.elements;
   in_bucket_.push_back(index);
   if (std::find(in_backward_.begin(), in_backward_.end(), index) != in_backward_.end()) end_backward_of_module();
+}
+
+/// partition_grads: the sum in host memory comes back; after the last backward its norm is taken, and it goes as fp32.
+void Zero3::send_to_host(std::int64_t elements) const {
+  const Tensor sum = allocate({elements}, dtype_, {&host_gradient_rule});
+  if (!last_backward_) return;
+  { const Tensor norm = zero_norm(std::min(elements, norm_elements)); }
+  if (is_half(dtype_)) allocate({elements}, DType::float32, {&gradient_rule, "fp32 gradient part for the host"});
 }
 
 void Zero3::reduce_bucket() {
@@ -260,26 +272,30 @@ void Zero3::reduce_bucket() {
   std::int64_t parts = 0;
   for (const std::size_t index : in_bucket_) parts += weights_[index].part;
   // One gradient that divides evenly is reduced where it is; others are laid out by GPUs.
+  Tensor input;
   if (in_bucket_.size() > 1 || parts * recipe_.data_parallel_size != weights_[in_bucket_[0]].elements)
-    allocate({parts * recipe_.data_parallel_size}, dtype_, {&reduce_rule});
+    input = allocate({parts * recipe_.data_parallel_size}, dtype_, {&reduce_rule});
   for (const std::size_t index : in_bucket_) {
+    if (recipe_.offload_optimizer) send_to_host(weights_[index].part);
     weights_[index].tensor->grad.reset();
-    if (recipe_.offload_optimizer && last_backward_ && is_half(dtype_))
-      allocate({weights_[index].part}, DType::float32, {&gradient_rule, "fp32 gradient part for the host"});
   }
   in_bucket_.clear();
   bucket_elements_ = 0;
 }
 
 void Zero3::end_backward(bool /*last*/) {
+  if (!embedding_.empty()) {
+    end_backward_of_module();
+    use(embedding_);
+    embedding_.clear();
+  }
   reduce_bucket();
   end_backward_of_module();
   for (Weight& weight : weights_) {
     weight.gather.reset();
     weight.fetched_for = -1;
     if (!weight.available || weight.persistent) continue;
-    take_memory(weight.tensor);
-    weight.available = false;
+    take(weight);
   }
   recorded_ = true;
   next_ = 0;
@@ -287,9 +303,17 @@ void Zero3::end_backward(bool /*last*/) {
   live_ = 0;
 }
 
+/// What stays gathered is of the old weights: it goes before the step and is gathered anew after it.
 void Zero3::step() {
-  if (recipe_.offload_optimizer) return;  // in host memory
   const Place place("optimizer", Component::optimizer_temporaries);
+  for (Weight& weight : weights_)
+    if (weight.persistent) take(weight);
+  if (!recipe_.offload_optimizer) step_groups();
+  for (std::size_t i = 0; i < weights_.size(); ++i)
+    if (weights_[i].persistent) give(i);
+}
+
+void Zero3::step_groups() {
   if (dtype_ == DType::float16) {
     const Set<Stream> stream(active_run().stream, Stream::reduce_scatter);
     const Tensor absolute = allocate(gradients_.shape(), dtype_, {&overflow_rule});

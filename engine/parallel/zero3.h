@@ -28,6 +28,7 @@ class Zero3 : public Zero, public OperationHooks {
   void step() override;
   void before_operation(std::initializer_list<const Tensor*> arguments, Node* node) override;
   void after_operation() override;
+  bool linear_keeps_input() const override { return true; }
 
  private:
   using Module = std::vector<std::size_t>;  ///< its weights
@@ -62,7 +63,10 @@ class Zero3 : public Zero, public OperationHooks {
   bool comes_again(std::size_t index) const;
   void receive(std::size_t index);
   void reduce_bucket();
+  void send_to_host(std::int64_t elements) const;
   void give(std::size_t index);
+  static void take(Weight& weight);
+  void step_groups();
 
   const Recipe& recipe_;
   DType dtype_ = DType::bfloat16;
@@ -83,6 +87,9 @@ class Zero3 : public Zero, public OperationHooks {
   std::int64_t live_ = 0;   ///< elements gathered
   Module running_;          ///< weights of the operation that runs
   Module in_backward_;      ///< weights of the module whose backward runs
+  /// Frozen weights of an embedding whose output wants a gradient all the same (transformers:
+  /// enable_input_require_grads, where blocks with adapters are recomputed): backward ends with this module.
+  Module embedding_;
 };
 
 }  // namespace trainmem

@@ -26,6 +26,65 @@ void linear_attention(ParameterBuilder& b) {
   b.linear("layers.*.attention.output_gate.weight", nullptr, Kind::attention, width, h, column);
 }
 
+/// LFM2's convolution of each channel, between two projections.
+void short_convolution(ParameterBuilder& b) {
+  const Model& m = b.model;
+  const std::int64_t h = m.hidden_size;
+  const auto bias = [&](const char* name) { return m.conv_bias ? name : nullptr; };
+  b.matrix("layers.*.convolution.weight", Kind::attention, h, m.conv_kernel_size);
+  if (m.conv_bias) b.vector("layers.*.convolution.bias", Kind::attention, h);
+  b.linear("layers.*.convolution.input.weight", bias("layers.*.convolution.input.bias"), Kind::attention, 3 * h, h,
+           replicated);
+  b.linear("layers.*.convolution.output.weight", bias("layers.*.convolution.output.bias"), Kind::attention, h, h,
+           replicated);
+}
+
+/// Mamba 2. Parameters of a module itself come before those of the modules within.
+void mamba(ParameterBuilder& b) {
+  const Model& m = b.model;
+  const std::int64_t heads = m.mamba.n_heads;
+  const std::int64_t width = heads * m.mamba.d_head;
+  const std::int64_t channels = width + 2 * m.mamba.n_groups * m.mamba.d_state;
+  const auto bias = [&](const char* name) { return m.mamba.proj_bias ? name : nullptr; };
+  b.vector("layers.*.mamba.dt_bias", Kind::attention, heads);
+  b.vector("layers.*.mamba.A_log", Kind::attention, heads);
+  b.vector("layers.*.mamba.D", Kind::attention, heads);
+  b.matrix("layers.*.mamba.convolution.weight", Kind::attention, channels, m.mamba.d_conv);
+  if (m.mamba.conv_bias) b.vector("layers.*.mamba.convolution.bias", Kind::attention, channels);
+  b.linear("layers.*.mamba.input.weight", bias("layers.*.mamba.input.bias"), Kind::attention, width + channels + heads,
+           m.hidden_size, replicated);
+  b.vector("layers.*.mamba.norm.weight", Kind::norm, width);
+  b.linear("layers.*.mamba.output.weight", bias("layers.*.mamba.output.bias"), Kind::attention, m.hidden_size, width,
+           replicated);
+}
+
+/// Gated delta network of Qwen3-Next, whose projections are joined, and Qwen3.5.
+void gated_delta_net(ParameterBuilder& b) {
+  const LinearAttention& l = b.model.linear_attention;
+  const std::int64_t h = b.model.hidden_size;
+  const std::int64_t heads = l.linear_num_value_heads;
+  const std::int64_t values = heads * l.linear_value_head_dim;
+  const std::int64_t channels = 2 * l.linear_num_key_heads * l.linear_key_head_dim + values;
+  const auto projection = [&](const char* name, std::int64_t outputs) {
+    b.linear(name, nullptr, Kind::attention, outputs, h, replicated);
+  };
+  const bool joined = b.model.model_type == "qwen3_next";
+  b.vector("layers.*.attention.decay_bias", Kind::attention, heads);
+  b.vector("layers.*.attention.decay_scale", Kind::attention, heads);
+  b.convolution("layers.*.attention.convolution.weight", Kind::attention, channels, l.linear_conv_kernel_dim);
+  if (joined) {
+    projection("layers.*.attention.query_key_value_gate.weight", channels + values);
+    projection("layers.*.attention.beta_decay.weight", 2 * heads);
+  }
+  b.vector("layers.*.attention.norm.weight", Kind::norm, l.linear_value_head_dim);
+  b.linear("layers.*.attention.output.weight", nullptr, Kind::attention, h, values, replicated);
+  if (joined) return;
+  projection("layers.*.attention.query_key_value.weight", channels);
+  projection("layers.*.attention.output_gate.weight", values);
+  projection("layers.*.attention.beta.weight", heads);
+  projection("layers.*.attention.decay.weight", heads);
+}
+
 /// Multi-head latent attention. The down projections and their norms are whole on every tensor-parallel GPU.
 void latent_attention(ParameterBuilder& b) {
   const Model& m = b.model;
@@ -55,7 +114,7 @@ void query_key_value(ParameterBuilder& b) {
   const std::int64_t key = m.num_key_value_heads * m.head_dim;
   const auto q = [&] {
     b.linear("layers.*.attention.query.weight", bias ? "layers.*.attention.query.bias" : nullptr, Kind::attention,
-             query, m.hidden_size, column);
+             b.layout.gated_attention ? 2 * query : query, m.hidden_size, column);
   };
   if (b.layout.fused_query_key_value) {
     b.linear("layers.*.attention.query_key_value.weight", bias ? "layers.*.attention.query_key_value.bias" : nullptr,
@@ -84,9 +143,12 @@ void query_key_norms(ParameterBuilder& b) {
   if (full) k.split = column, k.split_dimension = 0;
 }
 
-void attention(ParameterBuilder& b, bool linear) {
+void attention(ParameterBuilder& b, LayerType type) {
   const Model& m = b.model;
-  if (linear) return linear_attention(b);
+  if (type == LayerType::conv) return short_convolution(b);
+  if (type == LayerType::mamba) return mamba(b);
+  if (type == LayerType::linear_attention)
+    return m.linear_attention.linear_num_key_heads > 0 ? gated_delta_net(b) : linear_attention(b);
   if (m.latent_attention.kv_lora_rank > 0) return latent_attention(b);
   if (m.attention_sinks) {
     ParameterTensor& sinks = b.vector("layers.*.attention.sinks", Kind::attention, m.num_attention_heads);
@@ -212,21 +274,25 @@ void append_layer(ParameterBuilder& b, LayerKind kind) {
   };
   switch (b.layout.norms) {
     case NormRegistration::after:
-      attention(b, kind.linear_attention);
+      attention(b, kind.type);
       feed_forward();
       return trailing_norms(b);
     case NormRegistration::before_each:
       attention_norm(b);
-      attention(b, kind.linear_attention);
+      attention(b, kind.type);
       mlp_norm(b);
       return feed_forward();
     case NormRegistration::first:
       attention_norm(b);
       mlp_norm(b);
-      attention(b, kind.linear_attention);
+      if (b.model.model_type == "granitemoehybrid") {
+        feed_forward();
+        return attention(b, kind.type);
+      }
+      attention(b, kind.type);
       return feed_forward();
     case NormRegistration::after_each:
-      attention(b, kind.linear_attention);
+      attention(b, kind.type);
       attention_norm(b);
       feed_forward();
       return mlp_norm(b);

@@ -37,6 +37,13 @@ class ParameterBuilder {
     return tensor;
   }
 
+  /// The weight of a convolution that takes every channel alone.
+  void convolution(const char* name, ParameterKind kind, std::int64_t channels, std::int64_t width) {
+    ParameterTensor& tensor = matrix(name, kind, channels, 1);
+    tensor.shape = {channels, 1, width};
+    tensor.rank = 3;
+  }
+
   /// A linear layer. Column splits divide outputs and bias, row splits divide inputs and leave the bias whole.
   void linear(const char* weight, const char* bias, ParameterKind kind, std::int64_t outputs, std::int64_t inputs,
               ParameterSplit split) {

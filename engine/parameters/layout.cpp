@@ -20,8 +20,9 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "phi3") return {.fused_query_key_value = true, .fused_gate_up = true, .output_first = true};
   if (type == "glm" || type == "glm4") return {.fused_gate_up = true};
   if (type == "granitemoe" || type == "granitemoeshared") return {.fused_gate_up = true, .router_after_experts = true};
-  if (type == "granitemoehybrid") return {.norms = Norms::first, .fused_gate_up = true};
+  if (type == "granitemoehybrid") return {.norms = Norms::first, .fused_gate_up = true, .router_after_experts = true};
   if (type == "olmo2" || type == "olmo3" || type == "flex_olmo" || type == "exaone4") return {.norms_on_outputs = true};
+  if (type == "qwen3_next" || type == "qwen3_5_text" || type == "qwen3_5_moe_text") return {.gated_attention = true};
   if (type == "gpt_oss") return {.turned_experts = true};
   if (type == "llama4_text") return {.router_after_experts = true, .turned_experts = true};
   for (const std::string_view one :

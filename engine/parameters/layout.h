@@ -23,8 +23,9 @@ struct ParameterLayout {
   bool norms_on_outputs = false;          ///< the two norms stand on the outputs of attention and MLP
   bool final_norm_before_layers = false;  ///< registered between embeddings and layers
   bool router_after_experts = false;
-  bool turned_experts = false;  ///< stacks of (experts, inputs, outputs)
-  bool flat_experts = false;    ///< three matrices of (experts * width, hidden)
+  bool turned_experts = false;   ///< stacks of (experts, inputs, outputs)
+  bool gated_attention = false;  ///< the query projection has a gate of the output beside each head
+  bool flat_experts = false;     ///< three matrices of (experts * width, hidden)
 };
 
 /// The layout of a Hugging Face model_type; an unknown one is laid out as Llama.

@@ -30,7 +30,8 @@ std::int64_t shared_expert_width(const Model& model) {
 
 LayerKind layer_kind(const Model& model, std::int64_t layer) {
   LayerKind kind;
-  if (model.linear_attention_every > 0) kind.linear_attention = (layer + 1) % model.linear_attention_every != 0;
+  kind.type = layer_type(model, layer);
+  if (kind.type == LayerType::sliding_attention) kind.type = LayerType::full_attention;
   const Experts& e = model.experts;
   kind.experts = e.num_experts > 0 && layer >= e.first_k_dense_replace &&
                  (e.moe_layer_freq <= 1 || (layer + 1) % e.moe_layer_freq == 0);
@@ -111,11 +112,11 @@ std::int64_t count(const ParameterTensors& tensors) {
 
 std::int64_t parameter_count(const Model& model) {
   std::int64_t sum = count(embedding_parameters(model)) + count(final_parameters(model));
-  std::int64_t layers[2][2] = {{-1, -1}, {-1, -1}};
+  std::array<std::array<std::int64_t, 2>, layer_type_count> layers{};
   for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
     const LayerKind kind = layer_kind(model, i);
-    std::int64_t& known = layers[kind.linear_attention ? 1 : 0][kind.experts ? 1 : 0];
-    if (known < 0) known = count(layer_parameters(model, kind));
+    std::int64_t& known = layers[static_cast<std::size_t>(kind.type)][kind.experts ? 1 : 0];
+    if (known == 0) known = count(layer_parameters(model, kind));
     sum += known;
   }
   return sum;
@@ -125,7 +126,7 @@ std::int64_t active_parameter_count(const Model& model) {
   const Experts& e = model.experts;
   std::int64_t idle_in_layer = 0;
   if (e.num_experts > 0) {
-    for (const ParameterTensor& tensor : layer_parameters(model, LayerKind{false, true})) {
+    for (const ParameterTensor& tensor : layer_parameters(model, LayerKind{LayerType::full_attention, true})) {
       if (tensor.routed_expert)
         idle_in_layer += tensor.elements() / e.num_experts * (e.num_experts - e.num_experts_per_tok);
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/config.h"
+#include "engine/config/layer_types.h"
 
 namespace trainmem {
 
@@ -38,11 +39,9 @@ using ParameterTensors = std::vector<ParameterTensor>;
 
 /// Layers that hold tensors of the same shapes.
 struct LayerKind {
-  bool linear_attention = false;
+  LayerType type = LayerType::full_attention;  ///< also of layers with a window
   bool experts = false;
-  friend bool operator==(const LayerKind& a, const LayerKind& b) {
-    return a.linear_attention == b.linear_attention && a.experts == b.experts;
-  }
+  friend bool operator==(const LayerKind& a, const LayerKind& b) { return a.type == b.type && a.experts == b.experts; }
 };
 
 /// Inner width of the experts that all tokens share, together.

@@ -8,8 +8,8 @@
 
 namespace trainmem {
 
-/// A preset's fields over the defaults; unknown ids become issues with the nearest ids.
-void apply_model_preset(std::string_view id, Config& config, Issues& issues);
+/// A preset's fields over the defaults, found as find_preset does; unknown ids become issues with the nearest ids.
+void apply_model_preset(std::string_view name, Config& config, Issues& issues);
 void apply_gpu_preset(std::string_view id, Config& config, Issues& issues);
 void apply_recipe_preset(std::string_view id, Config& config, Issues& issues);
 

@@ -6,7 +6,7 @@
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH PRESETS)
 
-set(left_out_of_models hugging_face_id parameters active_parameters next_token_layer_parameters published_parameters
+set(left_out_of_models parameters active_parameters next_token_layer_parameters published_parameters
   difference notes source)
 set(left_out_of_gpus memory_type bus_width_bits bandwidth_from_driver_gb_per_s fp16_dense_tflops fp8_dense_tflops
   interconnect power_w ecc memory_seen measured confidence notes sources)

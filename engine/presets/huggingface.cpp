@@ -57,7 +57,7 @@ void read_sizes(Model& model, const HuggingFaceKeys& keys) {
 constexpr std::string_view one_attention_bias =
     "llama,granite,cohere,smollm3,olmo,olmo2,olmo3,qwen3,qwen3_moe,gemma,gemma2,gemma3_text,gpt_neox,nemotron,"
     "arcee,cohere2,hunyuan_v1_dense,hunyuan_v1_moe,flex_olmo,granitemoehybrid,nanochat,apertus,granitemoe,"
-    "granitemoeshared,phimoe,qwen3_vl_text,qwen3_vl_moe_text";
+    "granitemoeshared,phimoe,qwen3_vl_text,qwen3_vl_moe_text,qwen3_next,qwen3_5_text,qwen3_5_moe_text";
 
 void read_switches(Model& model, const HuggingFaceKeys& keys) {
   keys.read(model.attention_dropout, {"attention_dropout", "attn_pdrop", "attn_config.attn_pdrop"});
@@ -127,6 +127,16 @@ void read_latent_attention(Model& model, const HuggingFaceKeys& keys) {
   keys.read(model.latent_attention.v_head_dim, {"v_head_dim"});
 }
 
+void read_linear_attention(Model& model, const HuggingFaceKeys& keys) {
+  LinearAttention& linear = model.linear_attention;
+  if (linear.linear_num_key_heads == 0) return;
+  keys.read(linear.linear_num_key_heads, {"linear_num_key_heads"});
+  keys.read(linear.linear_num_value_heads, {"linear_num_value_heads"});
+  keys.read(linear.linear_key_head_dim, {"linear_key_head_dim"});
+  keys.read(linear.linear_value_head_dim, {"linear_value_head_dim"});
+  keys.read(linear.linear_conv_kernel_dim, {"linear_conv_kernel_dim"});
+}
+
 void derive(Model& model) {
   if (model.num_key_value_heads == 0) model.num_key_value_heads = model.num_attention_heads;
   if (model.head_dim == 0 && model.num_attention_heads != 0) {
@@ -147,7 +157,8 @@ struct Renamed {
 constexpr Renamed renamed[] = {{"kimi_k2", "deepseek_v3"},        {"gemma3", "gemma3_text"},
                                {"llama4", "llama4_text"},         {"qwen2_vl", "qwen2_vl_text"},
                                {"qwen2_5_vl", "qwen2_5_vl_text"}, {"qwen2_5_omni_text", "qwen2_5_vl_text"},
-                               {"qwen3_vl", "qwen3_vl_text"},     {"qwen3_vl_moe", "qwen3_vl_moe_text"}};
+                               {"qwen3_vl", "qwen3_vl_text"},     {"qwen3_vl_moe", "qwen3_vl_moe_text"},
+                               {"qwen3_5", "qwen3_5_text"},       {"qwen3_5_moe", "qwen3_5_moe_text"}};
 
 std::string class_of(const std::string& model_type) {
   for (const Renamed& one : renamed) {
@@ -178,8 +189,10 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   read_switches(model, keys);
   read_activation(model, keys, issues);
   read_sliding_window(model, keys, issues);
+  read_layer_types(model, keys);
   read_experts(model, keys);
   read_latent_attention(model, keys);
+  read_linear_attention(model, keys);
   read_class_keys(model, keys, issues);
   if (model.experts.num_experts > 0) read_expert_class_keys(model, keys);
   derive(model);

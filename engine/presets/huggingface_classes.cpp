@@ -125,6 +125,14 @@ Model smollm3() {
   return model;
 }
 
+Model lfm2() {
+  Model model = rmsnorm_llama("lfm2");
+  sizes(model, 65536, 2560, 32, 32, 8, 12288, 128000);
+  model.qk_norm = QkNorm::per_head;
+  model.tie_word_embeddings = true;
+  return model;
+}
+
 Model arcee() {
   Model model = rmsnorm_llama("arcee");
   sizes(model, 32000, 2560, 32, 32, 0, 18432, 4096);
@@ -161,6 +169,13 @@ Model qwen3_vl() {
   sizes(model, 151936, 4096, 32, 32, 32, 22016, 128000);
   model.head_dim = 128;
   model.qk_norm = QkNorm::per_head;
+  return model;
+}
+
+Model qwen3_5() {
+  Model model = rmsnorm_llama("qwen3_5_text");
+  sizes(model, 248320, 4096, 32, 16, 4, 12288, 32768);
+  gated_delta_net(model);
   return model;
 }
 
@@ -303,6 +318,7 @@ const Model classes[] = {stablelm(),
                          gemma2(),
                          gemma3_text(),
                          arcee(),
+                         lfm2(),
                          ministral(),
                          seed_oss(),
                          cohere2(),
@@ -318,7 +334,8 @@ const Model classes[] = {stablelm(),
                          granitemoehybrid(),
                          qwen2_vl("qwen2_vl_text"),
                          qwen2_vl("qwen2_5_vl_text"),
-                         qwen3_vl()};
+                         qwen3_vl(),
+                         qwen3_5()};
 
 }  // namespace
 

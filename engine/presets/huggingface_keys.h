@@ -69,6 +69,9 @@ inline void report_not_modelled_key(Issues& issues, std::string path, std::strin
   issues.push_back({"not_yet_modelled", "/" + std::move(path), std::move(message), "Use a model without it."});
 }
 
+/// The kinds of the layers, where lists say them. After the window and before what single classes have otherwise.
+void read_layer_types(Model& model, const HuggingFaceKeys& keys);
+
 /// Keys that single classes have otherwise, after the common ones have been read.
 void read_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues);
 

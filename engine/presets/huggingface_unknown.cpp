@@ -20,7 +20,7 @@ constexpr Reason reasons[] = {
      "Use a model of attention and MLP layers, dense or with experts."},
     {"qwen3_next,qwen3_5,qwen3_5_moe,kimi_linear", "its linear attention (gated delta rule)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},
-    {"lfm2,lfm2_moe", "its convolutions", "Use a model of attention and MLP layers, dense or with experts."},
+    {"lfm2_moe", "its convolutions beside experts", "Use a model of attention and MLP layers, dense or with experts."},
     {"deepseek_v32,glm_moe_dsa", "its sparse attention", "All else is as in model_type deepseek_v3."},
     {"gemma3n,gemma3n_text", "its embeddings of each layer", "Use gemma3_text or gemma2."},
     {"mllama,mllama_text_model", "its attention to images",

@@ -52,6 +52,7 @@ std::string write_preset_list() {
     out.open_object();
     out.key("id").text(preset.id);
     write_text(tree, "name", out);
+    write_text(tree, "hugging_face_id", out);
     write_text(tree, "family", out);
     write_text(tree, "model_type", out);
     Config config;

@@ -23,10 +23,12 @@ std::span<const PresetText> recipe_presets();
 std::span<const PresetText> optimizer_presets();
 std::span<const PresetText> memory_technology_presets();
 
-/// The preset of that id; null if there is none.
+/// The preset of that id; a model also by its name on the Hugging Face hub ("meta-llama/Llama-3.1-8B"), whatever
+/// the case of its letters. Null if there is none.
 const PresetText* find_preset(std::span<const PresetText> presets, std::string_view id);
 
-/// Ids for "did you mean": at most `count`, nearest first, none that has little in common with `id`.
+/// Ids for "did you mean": at most `count`, nearest first, none that has little in common with `id`. Of a name with a
+/// slash, as models have on the Hugging Face hub, what follows the slash is compared.
 std::vector<std::string> nearest_presets(std::span<const PresetText> presets, std::string_view id, int count = 3);
 
 }  // namespace trainmem

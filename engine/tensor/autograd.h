@@ -121,8 +121,8 @@ void run_backward(const Tensor& root, Tensor gradient);
 
 /// Hands a leaf to the optimizer.
 void register_parameter(const Tensor& parameter);
-/// A leaf that wants a gradient: allocates it as a weight and registers it with the run, or lets the run's
-/// parameter_maker do so.
+/// A leaf that wants a gradient: allocates it as a weight and registers it with the run, or lets the maker of the run's
+/// new parameters do so.
 Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool trainable = true);
 
 }  // namespace trainmem

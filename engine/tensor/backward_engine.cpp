@@ -136,7 +136,7 @@ void BackwardEngine::evaluate(Node& node) {
         results[i] = fit_to(std::move(results[i]), edge.node->results[static_cast<std::size_t>(edge.input)]);
     }
     gradients.clear();
-    if (!retains_) node.kept.clear();
+    if (retain_ == RetainGraph::no) node.kept.clear();
   }
   for (std::size_t i = 0; i < results.size(); ++i)
     if (node.next[i].node) deliver(node.next[i], std::move(results[i]), node.region);

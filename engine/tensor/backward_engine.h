@@ -14,11 +14,13 @@ namespace trainmem {
 inline constexpr Rule accumulate_rule{"gradient", "gradient of a weight, until the optimizer has used it",
                                       "pytorch torch/csrc/autograd/functions/accumulate_grad.h"};
 
+/// Whether nodes keep what they keep after they have run (retain_graph).
+enum class RetainGraph : std::uint8_t { no, yes };
+
 /// One backward.
 class BackwardEngine {
  public:
-  /// `retains`: nodes keep what they keep after they have run.
-  explicit BackwardEngine(bool retains = false) : retains_(retains) {}
+  explicit BackwardEngine(RetainGraph retain = RetainGraph::no) : retain_(retain) {}
 
   /// From the `input`-th result of `root`.
   void run(const Ref<Node>& root, std::int32_t input, Tensor gradient);
@@ -31,7 +33,7 @@ class BackwardEngine {
   void evaluate(Node& node);
   void deliver(const Edge& edge, Tensor gradient, std::int32_t region);
 
-  const bool retains_;
+  const RetainGraph retain_;
   std::vector<Ref<Node>> ready_;    ///< a heap, the latest first
   std::vector<Ref<Node>> put_off_;  ///< leaves whose gradients a compiled graph returns at its end
   std::int32_t put_off_region_ = 0;

@@ -95,7 +95,7 @@ void Frame::recompute() {
 
 }  // namespace
 
-Tensor checkpoint(Forward forward, Tensor argument, bool selective, bool early_stop) {
+Tensor checkpoint(Forward forward, Tensor argument, const CheckpointOptions& options) {
   const Tensor x = std::move(argument);
   Run& run = active_run();
   if (!run.grad_enabled) return forward(x);
@@ -110,8 +110,8 @@ Tensor checkpoint(Forward forward, Tensor argument, bool selective, bool early_s
   }
   frame->forward = std::move(forward);
   frame->autocast = run.autocast;
-  frame->early_stop = early_stop;
-  if (selective) frame->selective = std::make_unique<SelectiveResults>();
+  frame->early_stop = options.early_stop;
+  if (options.selective) frame->selective = std::make_unique<SelectiveResults>();
   const Set<SelectiveResults*> results(run.selective, frame->selective.get());
   DropHooks drop(frame);
   const Set<SavedTensorHooks*> hooks(run.hooks, &drop);

@@ -40,8 +40,13 @@ Factors addmm_factors(const Tensor& x, const Tensor& weight, const Tensor& bias)
 
 Size bytes_of(const Tensor& weight) { return weight.elements() * element_bytes(weight.dtype()); }
 
+bool linear_keeps_input() {
+  const OperationHooks* hooks = active_run().operation_hooks;
+  return hooks != nullptr && hooks->linear_keeps_input();
+}
+
 /// x (..., in) times a weight that maps in to out; the weight itself is (out, in) or (in, out).
-Tensor product(Factors factors, Size out, const char* role) {
+Tensor product(Factors factors, Size out, const char* role, bool keeps_frozen_input = false) {
   const Tensor bias = std::move(factors.bias);
   const Tensor weight = std::move(factors.weight);
   Tensor x = std::move(factors.x);
@@ -53,7 +58,8 @@ Tensor product(Factors factors, Size out, const char* role) {
     x = reshape(std::move(x), rows);
   }
   const Ref<Node> node = begin_node(linear_rule, {&x, &weight, &bias});
-  if (wants(node, 1)) keep(node, x);
+  const bool keeps_x = wants(node, 1) || (node && keeps_frozen_input);
+  if (keeps_x) keep(node, x);
   if (wants(node, 0)) keep(node, weight);
   const auto make = [&] {
     note_linear(Pass::forward, x.size(0), weight.elements(), bytes_of(weight));
@@ -62,7 +68,7 @@ Tensor product(Factors factors, Size out, const char* role) {
   Tensor result = bias.defined() ? make() : selected_product(weight.shape(), make);
   if (node)
     node->backward = [x_shape = x.shape(), weight_shape = weight.shape(), weight_bytes = bytes_of(weight),
-                      biased = bias.defined()](Backward& b) {
+                      biased = bias.defined(), keeps_x](Backward& b) {
       const Tensor& gradient = b.gradient();
       note_linear_backward(x_shape[0], weight_shape.elements(), weight_bytes, b.wants(0), b.wants(1));
       const auto give_weight = [&] {
@@ -70,7 +76,7 @@ Tensor product(Factors factors, Size out, const char* role) {
       };
       {
         int next = 0;
-        const Tensor kept_x = b.wants(1) ? b.kept(next++) : Tensor();
+        const Tensor kept_x = keeps_x ? b.kept(next++) : Tensor();
         const Tensor kept_weight = b.wants(0) ? b.kept(next++) : Tensor();
         // The generated backward goes by the arguments' names: mm (mat2, self), addmm (mat1, mat2, self).
         if (!biased) give_weight();
@@ -89,7 +95,7 @@ Tensor product(Factors factors, Size out, const char* role) {
 
 Tensor linear(Tensor argument, const Tensor& weight, const Tensor& bias, const char* role) {
   const Tensor x = std::move(argument);
-  return product(linear_factors(x, weight, bias), weight.size(0), role);
+  return product(linear_factors(x, weight, bias), weight.size(0), role, linear_keeps_input());
 }
 
 Tensor conv1d(Tensor argument, const Tensor& weight, const Tensor& bias, const char* role) {

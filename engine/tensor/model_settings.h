@@ -13,6 +13,7 @@ struct FusedKernels {
   bool norm = false;
   bool mlp = false;
   bool rope = false;
+  bool fast_path = false;  ///< of layers that are no attention: causal-conv1d, mamba-ssm
 };
 
 /// How a model that is being built is tuned: adapters beside frozen weights.

@@ -49,6 +49,7 @@ Tensor sigmoid(Tensor x);
 Tensor clamp(Tensor x);  ///< between two numbers
 // In pieces, piecewise.cpp.
 Tensor softplus(Tensor x);
+Tensor exp(Tensor x);
 Tensor expm1(Tensor x);
 Tensor greater_than_number(const Tensor& x);         ///< where it is, 1 byte an element
 Tensor minimum_with(Tensor x, const Tensor& bound);  ///< a bound that wants no gradient
@@ -122,6 +123,8 @@ struct ScaledDotProduct {
 /// The kernel that PyTorch picks: torch aten/src/ATen/native/transformers/cuda/sdp_utils.cpp.
 AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options);
 Tensor scaled_dot_product_attention(Tensor q, Tensor k, Tensor v, const ScaledDotProduct& options);
+/// FlexAttention over `documents` sequences of equal length, laid end to end as one of batch 1; heads may be grouped.
+Tensor flex_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Size& documents);
 
 // Routing of tokens to experts.
 struct Chosen {

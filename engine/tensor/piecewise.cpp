@@ -7,6 +7,7 @@ namespace trainmem {
 namespace {
 
 constexpr Rule softplus_rule{"softplus", "input of softplus: its backward needs it", "derivatives.yaml: softplus"};
+constexpr Rule exp_rule{"exp", "result of exp: its backward needs it", "derivatives.yaml: exp"};
 constexpr Rule expm1_rule{"expm1", "result of expm1: its backward needs it",
                           "derivatives.yaml: expm1, grad * (result + 1)"};
 constexpr Rule greater_rule{"gt", "", "derivatives.yaml: gt.Scalar"};
@@ -29,6 +30,21 @@ Tensor softplus(Tensor argument) {
     node->backward = [](Backward& b) {
       const Tensor kept = b.kept(0);
       b.give(0, like(kept, kept.dtype(), softplus_rule));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor exp(Tensor argument) {
+  const Tensor given = std::move(argument);
+  const Tensor x = autocast_fp32(given);
+  const Ref<Node> node = begin_node(exp_rule, {&x});
+  Tensor result = like(x, x.dtype(), exp_rule);
+  keep(node, result);
+  if (node)
+    node->backward = [](Backward& b) {
+      const Tensor kept = b.kept(0);
+      b.give(0, like(kept, kept.dtype(), exp_rule));
     };
   finish_node(node, result);
   return result;

@@ -48,20 +48,34 @@ Tensor allocate_result(const Tensor& a, const Tensor& b, const Label& label) {
   return allocate_like(like, shape, dtype, label);
 }
 
+/// A tensor of the shape, format and layout of `x`.
+Tensor like(const Tensor& x, const Rule& rule, const char* role = nullptr) {
+  return allocate_like(x, x.shape(), x.dtype(), {&rule, role});
+}
+
+/// What the backward of a one-argument operation needs.
+enum class Keeps { nothing, argument, result };
+
 /// A one-argument operation whose backward makes one tensor of the argument's size.
-Tensor unary(Tensor argument, const Rule& rule, bool keeps_argument, bool keeps_result, const char* role = nullptr) {
+Tensor unary(Tensor argument, const Rule& rule, Keeps keeps, const char* role = nullptr) {
   const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(rule, {&x});
-  if (keeps_argument) keep(node, x);
-  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&rule, role});
-  if (keeps_result) keep(node, result);
+  if (keeps == Keeps::argument) keep(node, x);
+  Tensor result = like(x, rule, role);
+  if (keeps == Keeps::result) keep(node, result);
   if (node)
-    node->backward = [&rule, keeps = keeps_argument || keeps_result](Backward& b) {
-      const Tensor kept = keeps ? b.kept(0) : Tensor();
-      b.give(0, allocate_like(b.gradient(), b.gradient().shape(), b.gradient().dtype(), {&rule}));
+    node->backward = [&rule, keeps](Backward& b) {
+      const Tensor kept = keeps == Keeps::nothing ? Tensor() : b.kept(0);
+      b.give(0, like(b.gradient(), rule));
     };
   finish_node(node, result);
   return result;
+}
+
+/// Backward of a sum: the gradient itself, for both summands.
+void pass_to_both(Backward& backward) {
+  if (backward.wants(0)) backward.give(0, backward.gradient());
+  if (backward.wants(1)) backward.give(1, backward.gradient());
 }
 
 }  // namespace
@@ -71,11 +85,7 @@ Tensor add(Tensor left, Tensor right, const char* role) {
   const Tensor b = std::move(right);
   const Ref<Node> node = begin_node(add_rule, {&a, &b});
   Tensor result = allocate_result(a, b, {&add_rule, role});
-  if (node)
-    node->backward = [](Backward& backward) {
-      if (backward.wants(0)) backward.give(0, backward.gradient());
-      if (backward.wants(1)) backward.give(1, backward.gradient());
-    };
+  if (node) node->backward = pass_to_both;
   finish_node(node, result);
   return result;
 }
@@ -86,11 +96,7 @@ Tensor add_in_place(Tensor left, Tensor right) {
   const Ref<Node> node = begin_node(add_rule, {&a, &b});
   Tensor result = alias(a, a.shape(), a->strides);
   result->is_view = a->is_view;
-  if (node)
-    node->backward = [](Backward& backward) {
-      if (backward.wants(0)) backward.give(0, backward.gradient());
-      if (backward.wants(1)) backward.give(1, backward.gradient());
-    };
+  if (node) node->backward = pass_to_both;
   finish_node(node, result);
   return result;
 }
@@ -98,7 +104,7 @@ Tensor add_in_place(Tensor left, Tensor right) {
 Tensor add_number(Tensor argument, const char* role) {
   const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(add_rule, {&x});
-  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&add_rule, role});
+  Tensor result = like(x, add_rule, role);
   if (node) node->backward = [](Backward& b) { b.give(0, b.take_gradient()); };
   finish_node(node, result);
   return result;
@@ -112,8 +118,7 @@ Tensor subtract(Tensor left, Tensor right) {
   if (node)
     node->backward = [](Backward& backward) {
       const Tensor& gradient = backward.gradient();
-      if (backward.wants(1))
-        backward.give(1, allocate_like(gradient, gradient.shape(), gradient.dtype(), {&negate_rule}));
+      if (backward.wants(1)) backward.give(1, like(gradient, negate_rule));
       if (backward.wants(0)) backward.give(0, gradient);
     };
   finish_node(node, result);
@@ -140,13 +145,13 @@ Tensor multiply(Tensor left, Tensor right, const char* role) {
   return result;
 }
 
-Tensor multiply_number(Tensor x, const char* role) { return unary(std::move(x), scale_rule, false, false, role); }
-Tensor negate(Tensor x) { return unary(std::move(x), negate_rule, false, false); }
-Tensor silu(Tensor x) { return unary(std::move(x), silu_rule, true, false); }
-Tensor gelu(Tensor x) { return unary(std::move(x), gelu_rule, true, false); }
-Tensor relu(Tensor x) { return unary(std::move(x), relu_rule, false, true); }
-Tensor tanh(Tensor x) { return unary(std::move(x), tanh_rule, false, true); }
-Tensor sigmoid(Tensor x) { return unary(std::move(x), sigmoid_rule, false, true); }
+Tensor multiply_number(Tensor x, const char* role) { return unary(std::move(x), scale_rule, Keeps::nothing, role); }
+Tensor negate(Tensor x) { return unary(std::move(x), negate_rule, Keeps::nothing); }
+Tensor silu(Tensor x) { return unary(std::move(x), silu_rule, Keeps::argument); }
+Tensor gelu(Tensor x) { return unary(std::move(x), gelu_rule, Keeps::argument); }
+Tensor relu(Tensor x) { return unary(std::move(x), relu_rule, Keeps::result); }
+Tensor tanh(Tensor x) { return unary(std::move(x), tanh_rule, Keeps::result); }
+Tensor sigmoid(Tensor x) { return unary(std::move(x), sigmoid_rule, Keeps::result); }
 
 namespace {
 
@@ -156,16 +161,13 @@ Tensor power(Tensor argument) {
   const Tensor x = autocast_fp32(given);
   const Ref<Node> node = begin_node(power_rule, {&x});
   keep(node, x);
-  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&power_rule});
+  Tensor result = like(x, power_rule);
   if (node)
     node->backward = [](Backward& b) {
       const Tensor base = b.kept(0);
-      const auto next = [](const Tensor& like) {
-        return allocate_like(like, like.shape(), like.dtype(), {&power_rule});
-      };
-      const Tensor lower = next(base);
-      const Tensor scaled = next(lower);
-      b.give(0, next(scaled));
+      const Tensor lower = like(base, power_rule);
+      const Tensor scaled = like(lower, power_rule);
+      b.give(0, like(scaled, power_rule));
     };
   finish_node(node, result);
   return result;
@@ -180,15 +182,15 @@ Tensor rsqrt(Tensor argument) {
   const Tensor given = std::move(argument);
   const Tensor x = autocast_fp32(given);
   const Ref<Node> node = begin_node(rsqrt_rule, {&x});
-  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&rsqrt_rule});
+  Tensor result = like(x, rsqrt_rule);
   keep(node, result);
   if (node)
     node->backward = [](Backward& b) {
       // -0.5 * grad * result.pow(3)
       const Tensor kept = b.kept(0);
-      const Tensor scaled = allocate_like(kept, kept.shape(), kept.dtype(), {&rsqrt_rule});
-      const Tensor cubed = allocate_like(kept, kept.shape(), kept.dtype(), {&rsqrt_rule});
-      b.give(0, allocate_like(kept, kept.shape(), kept.dtype(), {&rsqrt_rule}));
+      const Tensor scaled = like(kept, rsqrt_rule);
+      const Tensor cubed = like(kept, rsqrt_rule);
+      b.give(0, like(kept, rsqrt_rule));
     };
   finish_node(node, result);
   return result;
@@ -206,19 +208,19 @@ Tensor mean_last(Tensor argument) {
   return result;
 }
 
-Tensor clamp(Tensor x) { return unary(std::move(x), clamp_rule, true, false); }
+Tensor clamp(Tensor x) { return unary(std::move(x), clamp_rule, Keeps::argument); }
 
 Tensor dropout(Tensor argument, double probability) {
   const Tensor x = std::move(argument);
   if (probability <= 0) return x;
   const Ref<Node> node = begin_node(dropout_rule, {&x});
-  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&dropout_rule});
+  Tensor result = like(x, dropout_rule);
   const Tensor mask = allocate_like(x, x.shape(), DType::boolean, {&dropout_rule, "dropout mask"});
   keep(node, mask);
   if (node)
     node->backward = [](Backward& b) {
       const Tensor kept = b.kept(0);
-      b.give(0, allocate_like(b.gradient(), b.gradient().shape(), b.gradient().dtype(), {&dropout_rule}));
+      b.give(0, like(b.gradient(), dropout_rule));
     };
   finish_node(node, result);
   return result;
@@ -228,17 +230,17 @@ Tensor masked_fill(Tensor argument, const Tensor& mask) {
   const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(fill_rule, {&x});
   keep(node, mask);
-  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&fill_rule});
+  Tensor result = like(x, fill_rule);
   if (node)
     node->backward = [](Backward& b) {
       const Tensor kept = b.kept(0);
-      b.give(0, allocate_like(b.gradient(), b.gradient().shape(), b.gradient().dtype(), {&fill_rule}));
+      b.give(0, like(b.gradient(), fill_rule));
     };
   finish_node(node, result);
   return result;
 }
 
-Tensor scalar_operation(Tensor x) { return unary(std::move(x), scale_rule, false, false); }
+Tensor scalar_operation(Tensor x) { return unary(std::move(x), scale_rule, Keeps::nothing); }
 
 Tensor sum_of_gradients(Tensor left, Tensor right) {
   const Tensor a = std::move(left);

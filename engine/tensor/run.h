@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/tape.h"
+#include "engine/tape/tape.h"
 #include "engine/tensor/flat_map.h"
 #include "engine/tensor/model_settings.h"
 #include "engine/tensor/tensor.h"
@@ -28,6 +28,8 @@ class OperationHooks {
   /// `node`: of the operation; null: nothing wants a gradient.
   virtual void before_operation(std::initializer_list<const Tensor*> arguments, Node* node) = 0;
   virtual void after_operation() = 0;
+  /// Whether a linear layer keeps its input even if its weight is frozen.
+  virtual bool linear_keeps_input() const { return false; }
 };
 
 struct Autocast {

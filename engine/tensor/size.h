@@ -2,7 +2,7 @@
 //
 // Shapes and the dimensions of a configuration are Sizes. A Size's value is an ordinary integer. While a SizeTrace is
 // active (size_trace.h), arithmetic on the inputs of the trace is noted as well, and so is every answer that a run
-// gets from a comparison: a schedule (schedule.h) can then compute the sizes for other inputs, and knows for which
+// gets from a comparison: a schedule (peak/schedule.h) can then compute the sizes for other inputs, and knows for which
 // inputs the run would have gone the same way. A Size that turns into a plain number fixes its value. Without a
 // trace nothing is noted.
 #pragma once

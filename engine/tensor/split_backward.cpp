@@ -60,7 +60,7 @@ void SplitBackward::run_input(const Tensor& root, Tensor gradient, const Tensor&
   }
   for (Left& left : left_) left.node->caught = &left.gradients;
   const Set<bool> no_grad(active_run().grad_enabled, false);
-  BackwardEngine engine(true);
+  BackwardEngine engine(RetainGraph::yes);
   engine.run(root->grad_fn, root->output_number, std::move(gradient));
   for (Left& left : left_) {
     left.node->caught = nullptr;

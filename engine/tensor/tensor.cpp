@@ -26,7 +26,7 @@ bool operator==(const Shape& a, const Shape& b) {
 }
 
 void Storage::release() {
-  if (id >= 0 && !run->closed) run->tape.events.push_back(-(id + 1));
+  if (id >= 0 && !run->closed) run->tape.events.push_back(release_of(id));
   delete this;
 }
 
@@ -92,7 +92,7 @@ void write_to_tape(Storage* storage, const Shape& shape, DType dtype, const Labe
   record.in_kernel = label.in_kernel;
   storage->id = static_cast<std::int32_t>(run.tape.storages.size());
   run.tape.storages.push_back(record);
-  run.tape.events.push_back(storage->id + 1);
+  run.tape.events.push_back(allocation_of(storage->id));
 }
 
 Ref<Storage> allocate_storage(const Shape& shape, DType dtype, const Label& label) {
@@ -150,7 +150,7 @@ void give_memory(const Tensor& tensor, Size elements, Component component, const
 
 void take_memory(const Tensor& tensor) {
   Storage* storage = tensor->storage.get();
-  if (storage->id >= 0 && !storage->run->closed) storage->run->tape.events.push_back(-(storage->id + 1));
+  if (storage->id >= 0 && !storage->run->closed) storage->run->tape.events.push_back(release_of(storage->id));
   storage->id = -1;
 }
 

@@ -15,7 +15,7 @@
 
 #include "engine/dtype.h"
 #include "engine/result.h"
-#include "engine/tape.h"
+#include "engine/tape/tape.h"
 #include "engine/tensor/pool.h"
 #include "engine/tensor/size.h"
 

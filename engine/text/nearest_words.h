@@ -8,8 +8,13 @@
 
 namespace trainmem {
 
-/// At most `count` of the words, nearest first, none that has little in common with `word`.
+/// At most `count` of the words, nearest first: none that has little in common with `word`, and none much further away
+/// than the nearest. Names of parts count more than their spelling: of "h100-80gb-sxm" "h100-sxm" is nearer than
+/// "a100-80gb-sxm", one letter away.
 std::vector<std::string> nearest_words(std::span<const std::string_view> words, std::string_view word, int count);
+
+/// Equal but for case and for which of the separators - _ . / and space stand between their parts?
+bool same_word(std::string_view a, std::string_view b);
 
 /// Single-character insertions, deletions and replacements that turn one word into the other; case and the
 /// separators - _ . / and space count as equal.

@@ -1,5 +1,6 @@
 #include "engine/text/numbers.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace trainmem {
@@ -25,5 +26,12 @@ std::string grouped(std::int64_t value) {
   }
   return digits;
 }
+
+std::string tenths_text(double value) {
+  const std::int64_t tenths = std::llround(value * 10);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+std::string gib_text(std::int64_t bytes) { return tenths_text(static_cast<double>(bytes) / (1 << 30)); }
 
 }  // namespace trainmem

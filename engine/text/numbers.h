@@ -15,4 +15,10 @@ std::string number_text(double value);
 /// 1234567 as "1,234,567".
 std::string grouped(std::int64_t value);
 
+/// With one decimal, rounded to nearest: "78.2". Not negative.
+std::string tenths_text(double value);
+
+/// Bytes as GiB, with one decimal and without the unit. Not negative.
+std::string gib_text(std::int64_t bytes);
+
 }  // namespace trainmem

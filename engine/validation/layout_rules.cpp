@@ -37,6 +37,12 @@ class LayoutRules : Rules {
   void check_sequence() {
     const std::int64_t shares = recipe_.sequence_parallel ? recipe_.tensor_parallel : Size(1);
     const char* path = "/recipe/sequence_length";
+    const bool parts = recipe_.framework == Framework::torchtitan && recipe_.loss == Loss::chunked;
+    if (parts && recipe_.torchtitan_release == TorchtitanRelease::current) {
+      // components/loss.py: ChunkedLossWrapper, torch._check.
+      not_divisible(path, "micro_batch_size x sequence_length", recipe_.micro_batch_size * recipe_.sequence_length,
+                    "chunks of the loss =", 8);
+    }
     if (recipe_.context_parallel > 1 && recipe_.framework == Framework::megatron) check_context_parallel();
     if (recipe_.context_parallel > 1) {
       // Causal attention is balanced by giving every GPU one early and one late piece.

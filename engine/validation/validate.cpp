@@ -3,6 +3,7 @@
 #include <numeric>
 #include <string>
 
+#include "engine/config/layer_types.h"
 #include "engine/config/values.h"
 #include "engine/modelled/modelled.h"
 #include "engine/text/issue_text.h"
@@ -46,12 +47,53 @@ class ModelRules : Rules {
     check_heads();
     check_positions();
     check_experts();
+    check_layer_types();
+    check_linear_attention();
   }
 
  private:
   void check_heads() {
     not_divisible("/model/num_key_value_heads", "num_attention_heads", model_.num_attention_heads,
                   "num_key_value_heads", model_.num_key_value_heads);
+  }
+
+  /// A gated delta network has all its sizes.
+  void check_linear_attention() {
+    const LinearAttention& l = model_.linear_attention;
+    const bool some = l.linear_num_key_heads > 0;
+    const bool all = l.linear_num_value_heads > 0 && l.linear_key_head_dim > 0 && l.linear_value_head_dim > 0 &&
+                     l.linear_conv_kernel_dim > 0;
+    if (some && !all) {
+      contradiction("/model/linear_attention/linear_num_value_heads", "Linear attention lacks some of its sizes.",
+                    "Give all fields of linear_attention.");
+    } else if (some) {
+      not_divisible("/model/linear_attention/linear_num_value_heads", "linear_num_value_heads",
+                    l.linear_num_value_heads, "linear_num_key_heads", l.linear_num_key_heads);
+    }
+  }
+
+  void check_layer_types() {
+    if (model_.layer_types.empty()) return;
+    const bool slides = has_layer_type(model_, LayerType::sliding_attention);
+    if (slides && model_.sliding_window == 0) {
+      contradiction("/model/sliding_window", "layer_types has layers that slide, and there is no window.",
+                    "Give sliding_window, or layer_types without them.");
+    }
+    if (slides && model_.sliding_window_pattern > 1) {
+      contradiction("/model/sliding_window_pattern", "layer_types says already which layers slide.",
+                    "Set sliding_window_pattern to 1.", {"/model/sliding_window_pattern", "1"});
+    }
+    const Mamba& mamba = model_.mamba;
+    if (has_layer_type(model_, LayerType::mamba) && (mamba.n_heads == 0 || mamba.d_head == 0 || mamba.d_state == 0)) {
+      issues_.push_back({"missing", "/model/mamba", "layer_types has layers of kind mamba, whose sizes are not given.",
+                         "Give n_heads, d_head and d_state."});
+    }
+    if (mamba.n_groups > 0)
+      not_divisible("/model/mamba/n_groups", "n_heads", mamba.n_heads, "n_groups", mamba.n_groups);
+    if (!slides && model_.sliding_window > 0) {
+      contradiction("/model/sliding_window", "By layer_types no layer slides, and there is a window.",
+                    "Set sliding_window to 0.", {"/model/sliding_window", "0"});
+    }
   }
 
   void check_positions() {

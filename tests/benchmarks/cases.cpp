@@ -6,8 +6,8 @@
 #include "engine/border/border.h"
 #include "engine/border/json_io.h"
 #include "engine/estimate.h"
-#include "engine/peak.h"
-#include "engine/peak_pricer.h"
+#include "engine/peak/peak.h"
+#include "engine/peak/peak_pricer.h"
 
 namespace trainmem::benchmarks {
 

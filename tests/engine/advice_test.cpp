@@ -39,11 +39,9 @@ Advised advised(const std::string& request) {
   return {answer.config, answer.result, advise(answer.config, answer.result)};
 }
 
-Bytes part(const ComponentBytes& components, Component which) { return components[static_cast<std::size_t>(which)]; }
-
 Bytes model_states(const ComponentBytes& c) {
-  return part(c, Component::weights) + part(c, Component::master_weights) + part(c, Component::gradients) +
-         part(c, Component::optimizer_states);
+  return c[Component::weights] + c[Component::master_weights] + c[Component::gradients] +
+         c[Component::optimizer_states];
 }
 
 void check_against_fresh_estimate(const Config& config, const Outcome& after) {
@@ -208,8 +206,8 @@ TEST_CASE("advice: recomputing core attention saves the published share of activ
                               (published.share > 0.68 ? "8" : "35") + "&ga=64&attn_drop=0.1&drop=0.1");
     const Suggestion* one = a.find("recompute_attention");
     REQUIRE(one != nullptr);
-    const auto before = static_cast<double>(part(a.result.components, Component::activations));
-    const auto after = static_cast<double>(part(one->after.components, Component::activations));
+    const auto before = static_cast<double>(a.result.components[Component::activations]);
+    const auto after = static_cast<double>(one->after.components[Component::activations]);
     CHECK(1 - after / before == Approx(published.share).margin(0.02));
   }
 }
@@ -217,8 +215,8 @@ TEST_CASE("advice: recomputing core attention saves the published share of activ
 TEST_CASE("advice: the three questions are answered with the bytes of the peak") {
   const Advised many = advised("model=llama2-7b&gpu=h100-sxm&mbs=8&attn=eager");
   CHECK(many.advice.diagnoses[0].yes);
-  CHECK(many.advice.diagnoses[0].bytes == part(many.result.components, Component::activations) +
-                                              part(many.result.components, Component::logits_and_loss));
+  CHECK(many.advice.diagnoses[0].bytes ==
+        many.result.components[Component::activations] + many.result.components[Component::logits_and_loss]);
   CHECK(many.advice.diagnoses[0].sentence.find("Yes: activations and logits are ") == 0);
   CHECK(!many.advice.diagnoses[1].yes);
 

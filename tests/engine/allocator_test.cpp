@@ -1,4 +1,4 @@
-#include "engine/allocator.h"
+#include "engine/tape/allocator.h"
 
 #include <algorithm>
 #include <deque>

@@ -111,6 +111,8 @@ TEST_CASE("command: numbers, bars and lines") {
   CHECK(fit("abcdefgh", 6) == "abc...");
   CHECK(wrapped("one two three", 7) == "one two\nthree\n");
   CHECK(issue_line({"x", "/recipe/tp", "Wrong.", "Do this."}) == "/recipe/tp: Wrong. Do this.\n");
+  CHECK(issue_line({"unknown_preset", "/gpu", "There is none.", "None is near."}) ==
+        "/gpu: There is none. None is near. `trainmem presets` lists all.\n");
 }
 
 TEST_CASE("command: --model and --set complete a file of another program, and no configuration of ours") {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 
 using namespace trainmem;
@@ -27,6 +27,7 @@ Config llama(Framework framework) {
   model.max_position_embeddings = 4 * sequence;
   Recipe& recipe = config.recipe;
   recipe.framework = framework;
+  if (framework == Framework::torchtitan) recipe.torchtitan_release = TorchtitanRelease::before_0_2_2;
   recipe.optimizer_implementation = OptimizerImplementation::fused;
   recipe.sequence_length = sequence;
   if (framework == Framework::megatron) {
@@ -87,8 +88,7 @@ TEST_CASE("context parallel: the states of Megatron's distributed optimizer are 
     config.recipe.context_parallel = context;
     const auto phases = fold(run_training(config, {.steps = 2, .fold = true}));
     const ComponentBytes& end = phases.back().end.components;
-    return end[static_cast<std::size_t>(Component::optimizer_states)] +
-           end[static_cast<std::size_t>(Component::master_weights)];
+    return end[Component::optimizer_states] + end[Component::master_weights];
   };
   CHECK(states(2, 4) == states(8, 1));
   CHECK(states(4, 2) == states(8, 1));
@@ -112,7 +112,7 @@ TEST_CASE("context parallel: beside tensor parallelism over t GPUs it adds to a 
   const auto kept_by_layers = [](const Config& config) {
     Bytes kept = 0;
     for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = true})))
-      if (phase.phase == Phase::forward) kept = phase.end.components[static_cast<std::size_t>(Component::activations)];
+      if (phase.phase == Phase::forward) kept = phase.end.components[Component::activations];
     return kept;
   };
   const auto of_a_layer = [&](Config config) {
@@ -142,9 +142,7 @@ TEST_CASE("context parallel: torchtitan's shards are those of data x context GPU
   Config pair = shared(alone, 2, ContextParallelMethod::all_gather);
   pair.recipe.data_parallel_size = 4;
   const auto end = [](const Config& config, Component component) {
-    return fold(run_training(config, {.steps = 2, .fold = true}))
-        .back()
-        .end.components[static_cast<std::size_t>(component)];
+    return fold(run_training(config, {.steps = 2, .fold = true})).back().end.components[component];
   };
   CHECK(end(pair, Component::optimizer_states) == end(alone, Component::optimizer_states));
   // The highest moment of a step differs by what attention exchanges, not by layers.

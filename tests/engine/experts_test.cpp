@@ -9,7 +9,7 @@
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
 
@@ -23,7 +23,7 @@ Config preset(const char* model, Framework framework) {
   apply_model_preset(model, config, issues);
   apply_gpu_preset("h100-sxm", config, issues);
   REQUIRE(issues.empty());
-  config.recipe = default_recipe(framework);
+  config.recipe = default_recipe(framework, TorchtitanRelease::before_0_2_2);
   return config;
 }
 
@@ -161,9 +161,7 @@ Moments moments(const Config& config) {
   return result;
 }
 
-Bytes of(const ComponentBytes& components, Component component) {
-  return components[static_cast<std::size_t>(component)];
-}
+Bytes of(const ComponentBytes& components, Component component) { return components[component]; }
 
 }  // namespace
 

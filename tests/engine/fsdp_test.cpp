@@ -3,7 +3,7 @@
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
@@ -21,9 +21,7 @@ ComponentBytes after_forward(const Config& config, bool folded = true) {
   return components;
 }
 
-Bytes of(const ComponentBytes& components, Component component) {
-  return components[static_cast<std::size_t>(component)];
-}
+Bytes of(const ComponentBytes& components, Component component) { return components[component]; }
 
 }  // namespace
 
@@ -33,7 +31,7 @@ TEST_CASE("FSDP2 on one GPU holds 4 + 8 bytes a weight, and 2 more of those that
   Config config;
   config.gpu.architecture = GpuArchitecture::hopper;
   config.model = small_llama(12);
-  config.recipe = default_recipe(Framework::torchtitan);
+  config.recipe = default_recipe(Framework::torchtitan, TorchtitanRelease::before_0_2_2);
   config.recipe.sequence_length = 1024;
   config.recipe.reshard_after_forward = Reshard::never;
   const std::int64_t weights = parameter_count(config.model);
@@ -58,7 +56,7 @@ TEST_CASE("more FSDP2 shards than experts divide their width, and pad nothing") 
   Config config;
   Issues issues;
   apply_model_preset("deepseek-v2-lite", config, issues);
-  config.recipe = default_recipe(Framework::torchtitan);
+  config.recipe = default_recipe(Framework::torchtitan, TorchtitanRelease::before_0_2_2);
   config.recipe.sequence_length = 1024;
   for (const std::int64_t shards : {64, 128}) {
     config.recipe.data_parallel_size = shards;

@@ -1,5 +1,5 @@
 // Fused cross entropies, from the sizes that Liger-Kernel's source allocates.
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 #include "tests/catch.h"

@@ -234,12 +234,38 @@ TEST_CASE("Hugging Face: lists of layers are read where the class has layers of 
     "shared_intermediate_size": 8192, "position_embedding_type": "rope", "layer_types": ["attention", "attention"]})";
   CHECK(read(dense, issues).intermediate_size == 8192);
   CHECK(issues.empty());
-  read(R"({"model_type": "granitemoehybrid", "num_hidden_layers": 2, "num_local_experts": 0,
-    "position_embedding_type": "rope", "layer_types": ["mamba", "attention"]})",
-       issues);
-  REQUIRE(issues.size() == 1);
-  CHECK(issues[0].path == "/layer_types");
-  issues.clear();
+  const char* hybrid =
+      R"({"model_type": "granitemoehybrid", "num_hidden_layers": 3, "hidden_size": 1536, "mamba_n_heads": 48,
+    "mamba_d_state": 128, "num_local_experts": 64, "num_experts_per_tok": 6, "intermediate_size": 512,
+    "shared_intermediate_size": 1024, "layer_types": ["mamba", "mamba", "attention"]})";
+  const Model granite = read(hybrid, issues);
+  CHECK(granite.layer_types == "2*mamba,full_attention");
+  CHECK(granite.mamba.d_head == 64);  // mamba_expand * hidden_size / mamba_n_heads
+  CHECK(granite.positions == Positions::none);
+  CHECK(granite.experts.num_experts == 64);
+  CHECK(granite.experts.shared_expert_intermediate_size == 1024);
+  // LiquidAI/LFM2-1.2B: the class names full_attn_idxs and block_ff_dim otherwise.
+  const char* lfm2 = R"({"model_type": "lfm2", "num_hidden_layers": 6, "block_ff_dim": 12288, "intermediate_size": 1,
+    "block_multiple_of": 256, "full_attn_idxs": [2, 5], "conv_L_cache": 3, "tie_embedding": false})";
+  const Model liquid = read(lfm2, issues);
+  CHECK(liquid.layer_types == "2*conv,full_attention");
+  CHECK(liquid.intermediate_size == 8192);
+  CHECK_FALSE(liquid.tie_word_embeddings);
+  CHECK(issues.empty());
+  // Qwen/Qwen3-Next-80B-A3B-Instruct says an interval where others list; Qwen/Qwen3.5-27B's language model lists.
+  const Model next = read(R"({"model_type": "qwen3_next", "full_attention_interval": 4, "linear_num_value_heads": 32,
+    "linear_key_head_dim": 128, "num_experts": 512, "num_experts_per_tok": 10})",
+                          issues);
+  CHECK(next.layer_types == "3*linear_attention,full_attention");
+  CHECK(next.linear_attention.linear_num_value_heads == 32);
+  CHECK(next.partial_rotary_factor == 0.25);
+  CHECK(parameter_count(next) == 79674391296);  // safetensors.total of Qwen/Qwen3-Coder-Next
+  const Model listed = read(R"({"model_type": "qwen3_5_text", "num_hidden_layers": 4, "linear_num_value_heads": 48,
+    "layer_types": ["linear_attention", "linear_attention", "linear_attention", "full_attention"]})",
+                            issues);
+  CHECK(listed.layer_types == "3*linear_attention,full_attention");
+  CHECK(listed.linear_attention.linear_num_value_heads == 48);
+  CHECK(issues.empty());
   // LGAI-EXAONE/EXAONE-4.0-32B writes its pattern as letters; tencent/Hunyuan-A13B a number for each layer.
   CHECK(read(R"({"model_type": "exaone4", "sliding_window_pattern": "LLLG"})", issues).sliding_window_pattern == 4);
   CHECK(read(R"({"model_type": "hunyuan_v1_moe", "num_experts": 64, "moe_topk": [8, 8]})", issues)

@@ -220,6 +220,20 @@ TEST_CASE("DeepSpeed JSON: the ZeRO-3 file of the transformers documentation") {
   CHECK(value(import, "/recipe/gradient_clipping") == "1");
   CHECK(why(import, "gradient_accumulation_steps").find("filled in") != std::string::npos);
   CHECK(why(import, "zero_optimization.reduce_bucket_size").find("default") != std::string::npos);
+  CHECK(value(import, "/recipe/zero_overlap_comm") == "1");
+  CHECK(value(import, "/recipe/zero_sub_group_size") == "1000000000");
+}
+
+// deepspeedai/DeepSpeed docs/_pages/config-json.md: the example's sizes
+TEST_CASE("DeepSpeed JSON: sizes of ZeRO's buckets are fields") {
+  const Import import = import_text(R"({"zero_optimization": {"stage": 3, "reduce_bucket_size": 2e8,
+    "stage3_prefetch_bucket_size": 1e7, "stage3_param_persistence_threshold": 1e4,
+    "stage3_max_live_parameters": 3e8, "stage3_max_reuse_distance": 4e8}})");
+  CHECK(value(import, "/recipe/zero_reduce_bucket_size") == "200000000");
+  CHECK(value(import, "/recipe/zero_prefetch_bucket_size") == "10000000");
+  CHECK(value(import, "/recipe/zero_param_persistence_threshold") == "10000");
+  CHECK(value(import, "/recipe/zero_max_live_parameters") == "300000000");
+  CHECK(value(import, "/recipe/zero_max_reuse_distance") == "400000000");
 }
 
 TEST_CASE("DeepSpeed JSON: the three batch sizes say the number of GPUs") {
@@ -288,8 +302,10 @@ TEST_CASE("export: every recipe preset, written for its own framework and read b
       "/recipe/pipeline_last_stage_layers /recipe/lora/rank /recipe/lora/targets /recipe/lora/dropout "
       "/recipe/lora/adapter_dtype /recipe/quantization /recipe/offload_checkpoints /recipe/expandable_segments ";
   // Layers of a stage are split points in torchtitan; under Megatron RoPE's kernel has no option that turns it on.
+  // torchtitan's TOML ends with 0.2.2.
   const std::string of_the_model =
-      " /recipe/pipeline_first_stage_layers /recipe/pipeline_last_stage_layers /recipe/fused_rope ";
+      " /recipe/pipeline_first_stage_layers /recipe/pipeline_last_stage_layers /recipe/fused_rope "
+      "/recipe/torchtitan_release /recipe/cuda_graphs /recipe/loss ";
   for (const PresetText& preset : recipe_presets()) {
     Config config;
     Issues issues;

@@ -3,7 +3,7 @@
 
 #include "engine/estimate.h"
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 
@@ -37,9 +37,7 @@ Config llama(DataParallel data_parallel, Precision precision) {
 }
 
 Bytes at_end(const Config& config, Component component) {
-  return fold(run_training(config, {.steps = 2, .fold = true}))
-      .back()
-      .end.components[static_cast<std::size_t>(component)];
+  return fold(run_training(config, {.steps = 2, .fold = true})).back().end.components[component];
 }
 
 constexpr Bytes rotary = 2 * 32 * 4;            // inverse frequencies, twice

@@ -5,8 +5,8 @@
 
 #include "engine/config/values.h"
 #include "engine/modelled/modelled.h"
-#include "engine/peak.h"
-#include "engine/tape_fold.h"
+#include "engine/peak/peak.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 
@@ -84,7 +84,7 @@ LastStep last_step(const Config& config, std::int64_t stage, bool folded = true)
   return result;
 }
 
-Bytes of(const Alive& alive, Component component) { return alive.components[static_cast<std::size_t>(component)]; }
+Bytes of(const Alive& alive, Component component) { return alive.components[component]; }
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // fp8 products of Transformer Engine under Megatron. Expected bytes follow from its linear.py and layernorm_linear.py
 // (v2.9): what a layer saves for backward, and which copies of its weight live on.
 #include "engine/parallel/megatron.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
@@ -26,7 +26,7 @@ Config small_run(Precision precision) {
 Bytes at_end(const Config& config, Phase phase, Component component) {
   Bytes bytes = -1;
   for (const FoldedPhase& each : fold(run_megatron(config, {.steps = 2, .fold = true, .stage = 0})))
-    if (each.phase == phase) bytes = each.end.components[static_cast<std::size_t>(component)];
+    if (each.phase == phase) bytes = each.end.components[component];
   return bytes;
 }
 

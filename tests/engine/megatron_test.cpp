@@ -6,8 +6,8 @@
 
 #include "engine/estimate.h"
 #include "engine/parallel/pipeline.h"
-#include "engine/peak.h"
-#include "engine/tape_fold.h"
+#include "engine/peak/peak.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 
@@ -84,7 +84,7 @@ TEST_CASE("Megatron: states take the bytes a parameter that Megatron Core's tabl
       Bytes sum = 0;
       for (const Component component : {Component::weights, Component::master_weights, Component::gradients,
                                         Component::optimizer_states, Component::optimizer_temporaries})
-        sum += phase.peak.components[static_cast<std::size_t>(component)];
+        sum += phase.peak.components[component];
       bytes = std::max(bytes, sum);
     }
     return bytes;

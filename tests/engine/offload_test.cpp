@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 
@@ -18,6 +18,7 @@ Config llama(Framework framework, DataParallel data_parallel) {
   if (framework == Framework::megatron) config.recipe = megatron_recipe();
   Recipe& recipe = config.recipe;
   recipe.framework = framework;
+  if (framework == Framework::torchtitan) recipe.torchtitan_release = TorchtitanRelease::before_0_2_2;
   recipe.optimizer_implementation = OptimizerImplementation::fused;
   recipe.sequence_length = 1024;
   recipe.precision = Precision::bf16_mixed;
@@ -36,7 +37,7 @@ Bytes in_step(const Config& config, Component component) {
   Bytes highest = 0;
   for (const FoldedPhase& phase : phases_of(config))
     if (phase.phase == Phase::optimizer_step && phase.step == 2)
-      highest = std::max(highest, phase.peak.components[static_cast<std::size_t>(component)]);
+      highest = std::max(highest, phase.peak.components[component]);
   return highest;
 }
 
@@ -101,7 +102,7 @@ TEST_CASE("offload: FSDP2 leaves nothing of the model here between two steps") {
                                     Component::gathered_parameters, Component::optimizer_temporaries}) {
     // Rotary frequencies, 4 bytes an element of 2048 positions, are a buffer that stays.
     const Bytes buffer = component == Component::weights ? 4 * 2048 * 64 : 0;
-    CHECK(end.components[static_cast<std::size_t>(component)] == buffer);
+    CHECK(end.components[component] == buffer);
   }
   CHECK(peak(config, true) == peak(config, false));
 }
@@ -120,9 +121,7 @@ TEST_CASE("offload: FSDP1 leaves neither weights nor gradients nor states here a
       if (each.phase == phase && each.step == 2) components = each.end.components;
     return components;
   };
-  const auto of = [](const ComponentBytes& components, Component component) {
-    return components[static_cast<std::size_t>(component)];
-  };
+  const auto of = [](const ComponentBytes& components, Component component) { return components[component]; };
   const Bytes shard = 2 * (parameters / 4);
   const Bytes here = of(at_end(Phase::backward), Component::gradients);
   CHECK(here >= shard);
@@ -146,8 +145,7 @@ TEST_CASE("offload: checkpoints in host memory leave one block's input here") {
   config.recipe.recomputation = Recomputation::full;
   const auto activations = [&] {
     for (const FoldedPhase& phase : phases_of(config))
-      if (phase.step == 2 && phase.phase == Phase::forward)
-        return phase.end.components[static_cast<std::size_t>(Component::activations)];
+      if (phase.step == 2 && phase.phase == Phase::forward) return phase.end.components[Component::activations];
     return Bytes{0};
   };
   const Bytes kept = activations();

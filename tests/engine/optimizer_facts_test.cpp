@@ -1,6 +1,6 @@
 // States and step temporaries of single tensors, against published bytes a parameter and the optimizers' source.
 #include "engine/optimizer/walk.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "engine/tensor/autograd.h"
 #include "tests/catch.h"
 
@@ -41,8 +41,7 @@ Measured step(const std::vector<Shape>& shapes, DType dtype, Optimizer optimizer
     run.closed = true;
   }
   const FoldedPhase phase = fold(recording).back();
-  return {phase.end.components[static_cast<std::size_t>(Component::optimizer_states)],
-          phase.peak.total - phase.end.total};
+  return {phase.end.components[Component::optimizer_states], phase.peak.total - phase.end.total};
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "engine/config/fields.h"
 #include "engine/optimizer/walk.h"
 #include "engine/parameters/parameters.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 #include "tests/engine/recorded_optimizer_steps.h"
 

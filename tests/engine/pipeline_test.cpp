@@ -7,9 +7,9 @@
 
 #include "engine/estimate.h"
 #include "engine/parallel/megatron.h"
-#include "engine/peak.h"
+#include "engine/peak/peak.h"
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 
@@ -239,6 +239,7 @@ Config pipelined_llama(PipelineSchedule schedule, std::int64_t stages, std::int6
   config.model = small_llama(14);
   Recipe& recipe = config.recipe;
   recipe.framework = Framework::torchtitan;
+  recipe.torchtitan_release = TorchtitanRelease::before_0_2_2;
   recipe.precision = Precision::fsdp_bf16;
   recipe.data_parallel = DataParallel::fsdp;
   recipe.data_parallel_size = 4;
@@ -296,9 +297,7 @@ TEST_CASE("pipeline: a torchtitan stage holds three hidden states a micro-batch,
       if (phase.phase == Phase::backward && phase.step == 2) result = phase.peak.components;
     return result;
   };
-  const auto at = [](const ComponentBytes& components, Component component) {
-    return components[static_cast<std::size_t>(component)];
-  };
+  const auto at = [](const ComponentBytes& components, Component component) { return components[component]; };
   const Bytes hidden_states = 2 * 1024 * 1024;
   CHECK(at(alive(24), Component::communication) - at(alive(16), Component::communication) == 8 * 3 * hidden_states);
   const std::int64_t parameters = 4 * (4 * 1024 * 1024 + 3 * 1024 * 2816 + 2 * 1024);

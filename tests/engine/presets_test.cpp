@@ -12,7 +12,7 @@
 using namespace trainmem;
 
 TEST_CASE("presets: every file is inside the program, under its own name") {
-  CHECK(model_presets().size() == 157);
+  CHECK(model_presets().size() == 168);
   CHECK(gpu_presets().size() == 75);
   CHECK(optimizer_presets().size() == 29);
   CHECK(memory_technology_presets().size() == 12);
@@ -47,6 +47,32 @@ TEST_CASE("presets: an unknown id has no preset, and names its neighbours") {
   CHECK(nearest_presets(gpu_presets(), "a100-80").front().substr(0, 7) == "a100-80");
   CHECK(nearest_presets(model_presets(), "zzzzzzzzzzzzzzzzzz").empty());
   CHECK(nearest_presets(model_presets(), std::string(100, 'x')).empty());
+}
+
+TEST_CASE("presets: what a name has beside a preset's own parts does not lead to another preset") {
+  using Ids = std::vector<std::string>;
+  CHECK(nearest_presets(gpu_presets(), "h100-80gb-sxm") == Ids{"h100-sxm"});
+  CHECK(nearest_presets(gpu_presets(), "h100-pcie-80gb") == Ids{"h100-pcie"});
+  CHECK(nearest_presets(gpu_presets(), "h100-80gb") == Ids{"h100-nvl", "h100-pcie", "h100-sxm"});
+  CHECK(nearest_presets(gpu_presets(), "v100-32gb") == Ids{"v100-pcie-32gb", "v100-sxm2-32gb"});
+  CHECK(nearest_presets(gpu_presets(), "RTX 4090") == Ids{"rtx-4090"});
+  CHECK(nearest_presets(gpu_presets(), "geforce-4090") == Ids{"rtx-4090"});
+  CHECK(nearest_presets(gpu_presets(), "rtx-3090-24gb").front() == "rtx-3090");
+  CHECK(nearest_presets(model_presets(), "qwen2.5-7b-instruct") == Ids{"qwen2.5-7b"});
+  CHECK(nearest_presets(model_presets(), "llama-7b") == Ids{"llama1-7b", "llama2-7b"});
+  CHECK(nearest_presets(model_presets(), "bert-base").empty());
+}
+
+TEST_CASE("presets: a model is found by its name on the Hugging Face hub") {
+  REQUIRE(find_preset(model_presets(), "meta-llama/Llama-3.1-8B") != nullptr);
+  CHECK(find_preset(model_presets(), "meta-llama/Llama-3.1-8B")->id == "llama3.1-8b");
+  CHECK(find_preset(model_presets(), "qwen/QWEN2.5-7b")->id == "qwen2.5-7b");
+  CHECK(find_preset(model_presets(), "nobody/Llama-3.1-8B") == nullptr);
+  CHECK(nearest_presets(model_presets(), "meta-llama/Llama-3.1-8B-Instruct").front() == "llama3.1-8b");
+  CHECK(nearest_presets(model_presets(), "/").empty());
+  const ReadConfig read = read_config(R"({"model": "meta-llama/Llama-3.1-8B", "gpu": "h100-sxm"})");
+  CHECK(read.issues.empty());
+  CHECK(read.config.model_preset == "llama3.1-8b");
 }
 
 TEST_CASE("presets: edit distance counts insertions, deletions and replacements") {

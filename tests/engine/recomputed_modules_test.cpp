@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/parallel/megatron.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 

@@ -3,7 +3,7 @@
 
 #include "engine/border/json_io.h"
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -20,10 +20,7 @@ struct Bench {
 
   Bytes alive() const {
     Bytes sum = 0;
-    for (const std::int32_t event : recording.events) {
-      const StorageRecord& storage = recording.storages[static_cast<std::size_t>((event > 0 ? event : -event) - 1)];
-      sum += event > 0 ? storage.bytes : -storage.bytes;
-    }
+    for (const Event event : recording.events) sum += recording.change_by(event);
     return sum;
   }
   /// Sum of all storages of that role, whether alive or not.

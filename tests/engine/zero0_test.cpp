@@ -3,7 +3,7 @@
 
 #include "engine/config/values.h"
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 
@@ -31,9 +31,9 @@ struct Held {
 Held held(const Config& config, Component component) {
   Held result;
   for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2}))) {
-    result.end = phase.end.components[static_cast<std::size_t>(component)];
+    result.end = phase.end.components[component];
     if (phase.phase == Phase::optimizer_step && phase.step == 2)
-      result.highest = std::max(result.highest, phase.peak.components[static_cast<std::size_t>(component)]);
+      result.highest = std::max(result.highest, phase.peak.components[component]);
   }
   return result;
 }

@@ -6,7 +6,7 @@
 #include "engine/border/json_io.h"
 #include "engine/modelled/modelled.h"
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 
 using namespace trainmem;
@@ -68,7 +68,7 @@ Steps run(const Config& config, bool folded = false) {
   return {fold(run_training(config, {.steps = 2, .fold = folded}))};
 }
 
-Bytes of(const Alive& alive, Component component) { return alive.components[static_cast<std::size_t>(component)]; }
+Bytes of(const Alive& alive, Component component) { return alive.components[component]; }
 
 constexpr DataParallel stages[] = {DataParallel::zero1, DataParallel::zero2, DataParallel::zero3};
 

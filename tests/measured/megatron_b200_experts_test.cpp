@@ -8,7 +8,6 @@
 // their own and permute in a fused kernel, which the engine does not; together some 15 MiB a layer with experts.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "engine/parallel/megatron.h"
 #include "tests/catch.h"
@@ -62,9 +61,9 @@ Config config_of(const PublishedRun& run) {
 double peak_mib(const Recording& tape) {
   Bytes now = 0;
   Bytes peak = 0;
-  for (const std::int32_t event : tape.events) {
-    const Bytes bytes = (tape.storages[static_cast<std::size_t>(std::abs(event) - 1)].bytes + 511) / 512 * 512;
-    now += event > 0 ? bytes : -bytes;
+  for (const Event event : tape.events) {
+    const Bytes bytes = (tape.storage_of(event).bytes + 511) / 512 * 512;
+    now += allocates(event) ? bytes : -bytes;
     peak = std::max(peak, now);
   }
   return static_cast<double>(peak) / (1024 * 1024);

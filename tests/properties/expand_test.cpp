@@ -1,10 +1,11 @@
 // The recording that is written out of a folded one is the one of a run of all layers, event for event.
+#include "engine/tape/expand.h"
+
 #include <cstdlib>
 
 #include "engine/border/link.h"
 #include "engine/parallel/zero.h"
 #include "engine/step.h"
-#include "engine/tape_expand.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 
@@ -57,8 +58,8 @@ TEST_CASE("property: a folded recording is written out as the run of all layers,
     INFO(format_link(config));
     Recording written;
     if (!expand(folded, written)) {
+      CHECK(config.recipe.fsdp_forward_prefetch);  // weights gathered ahead live for three layers
       ++refused;
-      WARN("not expanded: " << format_link(config));
       continue;
     }
     ++expanded;
@@ -72,5 +73,5 @@ TEST_CASE("property: a folded recording is written out as the run of all layers,
   }
   INFO(expanded << " written out, " << refused << " refused");
   CHECK(expanded > 40);
-  CHECK(refused == 0);
+  CHECK(10 * refused < expanded);
 }

@@ -1,9 +1,9 @@
 // A schedule either prices a configuration as the folded run of it does, or says that it cannot.
-#include "engine/schedule.h"
+#include "engine/peak/schedule.h"
 
 #include "engine/border/json_io.h"
 #include "engine/border/link.h"
-#include "engine/peak_pricer.h"
+#include "engine/peak/peak_pricer.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/parallel/megatron.h"
+#include "engine/tape/rows.h"
 #include "engine/tensor/tensor.h"
 #include "tests/catch.h"
 
@@ -72,11 +73,7 @@ std::vector<StorageRecord> alive_after_forward(const Recording& tape) {
       break;
     }
   }
-  std::vector<bool> alive(tape.storages.size(), false);
-  for (std::uint32_t i = 0; i < end; ++i) {
-    const std::int32_t event = tape.events[i];
-    alive[static_cast<std::size_t>(event > 0 ? event - 1 : -event - 1)] = event > 0;
-  }
+  const std::vector<bool> alive = alive_after(tape, end);
   std::vector<StorageRecord> result;
   for (std::size_t i = 0; i < alive.size(); ++i)
     if (alive[i]) result.push_back(tape.storages[i]);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 #include "tests/catch.h"
@@ -26,6 +26,7 @@ bool describe(const std::string& block, Config& config) {
     if (block.find("repeated key/value") == std::string::npos) return false;
     model.model_type = "llama";
     recipe.framework = Framework::torchtitan;
+    recipe.torchtitan_release = TorchtitanRelease::before_0_2_2;
     recipe.fused_norm = block.find("module") != std::string::npos;
     return true;
   }
@@ -40,6 +41,7 @@ Config compiled(Framework framework) {
   Config config;
   config.model = small_llama(6);
   config.recipe.framework = framework;
+  if (framework == Framework::torchtitan) config.recipe.torchtitan_release = TorchtitanRelease::before_0_2_2;
   config.recipe.precision = Precision::bf16;
   config.recipe.sequence_length = 1024;
   config.recipe.compile_blocks = true;

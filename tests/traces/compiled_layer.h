@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 
 namespace trainmem {
 
@@ -28,8 +28,7 @@ inline Bytes kept_by_a_layer(Config config, std::initializer_list<Component> com
     for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2}))) {
       if (phase.step != 2 || phase.phase != Phase::forward) continue;
       at_end[more] = 0;
-      for (const Component component : components)
-        at_end[more] += phase.end.components[static_cast<std::size_t>(component)];
+      for (const Component component : components) at_end[more] += phase.end.components[component];
     }
   }
   return at_end[1] - at_end[0];

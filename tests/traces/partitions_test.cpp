@@ -9,7 +9,7 @@
 
 #include "engine/parallel/tensor.h"
 #include "engine/parameters/parameters.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
@@ -90,6 +90,7 @@ TEST_CASE("compiled blocks: beside tensor parallelism torchtitan's Llama keeps w
     set_dimensions(dims, config.model);
     Recipe& recipe = config.recipe;
     recipe.framework = Framework::torchtitan;
+    recipe.torchtitan_release = TorchtitanRelease::before_0_2_2;
     recipe.precision = Precision::bf16;
     recipe.micro_batch_size = one["batch"].get<std::int64_t>();
     recipe.sequence_length = dims["s"].get<std::int64_t>();
@@ -151,6 +152,7 @@ TEST_CASE("compiled blocks: the folded tape beside tensor parallelism has the pe
   config.model = small_llama(6);
   Recipe& recipe = config.recipe;
   recipe.framework = Framework::torchtitan;
+  recipe.torchtitan_release = TorchtitanRelease::before_0_2_2;
   recipe.sequence_length = 1024;
   recipe.micro_batch_size = GENERATE(1, 2);
   recipe.compile_blocks = true;

@@ -8,7 +8,7 @@
 #include "engine/accuracy/score.h"
 #include "engine/accuracy/trace_case.h"
 #include "engine/step.h"
-#include "engine/tape_fold.h"
+#include "engine/tape/fold.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 

@@ -3,10 +3,11 @@
 
 #include <memory>
 
+#include "engine/blocks/torchtitan/form.h"
 #include "engine/blocks/transformers/parts.h"
 
 namespace trainmem::torchtitan {
 
-std::unique_ptr<Block> make_deepseek_block(const Model& model, DType dtype, NormLayer::Form norm, std::int64_t layer);
+std::unique_ptr<Block> make_deepseek_block(const Model& model, DType dtype, const Form& form, std::int64_t layer);
 
 }  // namespace trainmem::torchtitan

@@ -2,9 +2,10 @@
 
 #include <optional>
 
-#include "engine/blocks/torchtitan/complex_rope.h"
 #include "engine/blocks/torchtitan/deepseek.h"
 #include "engine/blocks/torchtitan/experts.h"
+#include "engine/blocks/torchtitan/grouped_attention.h"
+#include "engine/blocks/torchtitan/rope.h"
 #include "engine/blocks/transformers/decoder.h"
 #include "engine/blocks/transformers/rotary.h"
 #include "engine/parallel/context.h"
@@ -24,36 +25,15 @@ Tensor repeat_heads(const Tensor& x, const Size& times) {
   return reshape(expand(unsqueeze(x, 3), {s[0], s[1], s[2], times, s[3]}), {s[0], s[1], s[2] * times, s[3]});
 }
 
-/// Qwen 3: heads are normalised and turned by the halves of their channels (models/common/rope.py: CosSinRoPE).
-bool turns_halves(const Model& m) { return m.qk_norm == QkNorm::per_head; }
-
-/// CosSinRoPE.apply_rotary_emb.
-void turn_halves(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
-  const Tensor query = to(q, DType::float32);
-  const Tensor key = to(k, DType::float32);
-  const Tensor turned_query = transformers::rotate(query, cos, sin);
-  const Tensor turned_key = transformers::rotate(key, cos, sin);
-  Tensor cast = to(turned_query, q.dtype(), "query");
-  k = to(turned_key, k.dtype(), "key");
-  q = std::move(cast);
-}
-
 class TransformerBlock : public Block {
  public:
-  TransformerBlock(const Model& m, DType dtype, NormLayer::Form norm, bool float8, std::int64_t layer)
-      : model_(m), float8_(float8) {
+  TransformerBlock(const Model& m, DType dtype, const Form& form, std::int64_t layer)
+      : model_(m), float8_(form.float8), repeats_heads_(form.release == TorchtitanRelease::before_0_2_2) {
     const Size h = m.hidden_size;
-    const Size d = m.head_dim;
-    const Size a = m.num_attention_heads;
-    const Size k = m.num_key_value_heads;
-    query_ = Linear(h, a * d, false, dtype, "query");
-    key_ = Linear(h, k * d, false, dtype, "key");
-    value_ = Linear(h, k * d, false, dtype, "value");
-    output_ = Linear(a * d, h, false, dtype, "attention projection");
-    if (turns_halves(m)) {
-      query_norm_ = NormLayer(norm, {d}, true, false, dtype);
-      key_norm_ = NormLayer(norm, {d}, true, false, dtype);
-    }
+    if (form.today())
+      grouped_.emplace(m, dtype, form);
+    else
+      make_attention(dtype, form.norm);
     if (layer_kind(m, layer).experts) {
       experts_.emplace(m, dtype);
     } else {
@@ -61,24 +41,43 @@ class TransformerBlock : public Block {
       down_ = Linear(m.intermediate_size, h, false, dtype, "down");
       up_ = Linear(h, m.intermediate_size, false, dtype, "up");
     }
-    attention_norm_ = NormLayer(norm, {h}, true, false, dtype);
-    mlp_norm_ = NormLayer(norm, {h}, true, false, dtype);
+    attention_norm_ = NormLayer(form.norm, {h}, true, false, dtype);
+    mlp_norm_ = NormLayer(form.norm, {h}, true, false, dtype);
   }
 
   Tensor forward(Tensor x, const BlockInputs& inputs) override {
     if (experts_) experts_->note_router();
-    Tensor h = attention(attention_norm_.at("norm before attention", x), inputs);
+    Tensor h = attend(attention_norm_.at("norm before attention", x), inputs);
     h = add_to(x, std::move(h), false);
     Tensor fed = experts_or_mlp(mlp_norm_.at("norm before MLP", h));
     return add_to(h, std::move(fed), true);
   }
 
  private:
+  void make_attention(DType dtype, NormLayer::Form norm) {
+    const Size h = model_.hidden_size;
+    const Size d = model_.head_dim;
+    const Size a = model_.num_attention_heads;
+    const Size k = model_.num_key_value_heads;
+    query_ = Linear(h, a * d, false, dtype, "query");
+    key_ = Linear(h, k * d, false, dtype, "key");
+    value_ = Linear(h, k * d, false, dtype, "value");
+    output_ = Linear(a * d, h, false, dtype, "attention projection");
+    if (turns_halves(model_)) {
+      query_norm_ = NormLayer(norm, {d}, true, false, dtype);
+      key_norm_ = NormLayer(norm, {d}, true, false, dtype);
+    }
+  }
+
   static bool compiled() { return active_run().compiled_region != 0; }
 
   /// `last`: the sum is what the block returns.
   static Tensor add_to(const Tensor& residual, Tensor x, bool last) {
     return compiled() ? compiled_residual_sum(residual, std::move(x), 0.0, last) : residual + std::move(x);
+  }
+
+  Tensor attend(const Tensor& x, const BlockInputs& inputs) const {
+    return grouped_ ? (*grouped_)(x) : attention(x, inputs);
   }
 
   Tensor attention(const Tensor& given, const BlockInputs& inputs) const {
@@ -106,14 +105,17 @@ class TransformerBlock : public Block {
       key = compiled() ? compiled_rotary(key) : turn(key, inputs.cos);
       q = std::move(turned);
     }
-    const Tensor keys = repeat_heads(key, a / k);
-    const Tensor values = repeat_heads(value, a / k);
+    const Size times = repeats_heads_ ? a / k : Size(1);
+    const Tensor keys = repeat_heads(key, times);
+    const Tensor values = repeat_heads(value, times);
     q = transpose(q, 1, 2);
     key = transpose(keys, 1, 2);
     value = transpose(values, 1, 2);
     const ContextParallel& context = active_run().settings.context_parallel;
+    ScaledDotProduct options;
+    options.grouped = !repeats_heads_ && a != k;
     Tensor out = context.size > 1 ? ring_attention(q, key, value, context.size, context.method)
-                                  : scaled_dot_product_attention(q, key, value, {});
+                                  : scaled_dot_product_attention(q, key, value, options);
     out = contiguous(transpose(out, 1, 2));
     out = view(out, {b, s, a * d});
     return product(output_, out);
@@ -144,6 +146,8 @@ class TransformerBlock : public Block {
 
   const Model& model_;
   bool float8_;
+  bool repeats_heads_;
+  std::optional<GroupedAttention> grouped_;  ///< today's
   Linear query_, key_, value_, output_, gate_, down_, up_;
   NormLayer query_norm_, key_norm_, attention_norm_, mlp_norm_;
   std::optional<Experts> experts_;
@@ -151,12 +155,10 @@ class TransformerBlock : public Block {
 
 class Llama : public Architecture {
  public:
-  Llama(const Model& description, DType dtype, bool fused_norm, bool float8)
-      : Architecture(description, dtype),
-        float8_(float8),
-        norm_form_(fused_norm ? NormLayer::Form::fused : NormLayer::Form::torchtitan) {}
+  Llama(const Model& description, DType dtype, const Form& form) : Architecture(description, dtype), form_(form) {}
 
   void make_buffers() override {
+    if (form_.today()) return;  // every layer has its own
     // Complex numbers of fp32 for every position: as many bytes as fp32 of the head's width; or cos and sin of it.
     const Place place("embedding", Component::weights);
     const Size width = transformers::turning_width(model);
@@ -172,14 +174,14 @@ class Llama : public Architecture {
   }
 
   std::unique_ptr<Block> make_block(std::int64_t layer) override {
-    if (model.latent_attention.kv_lora_rank > 0) return make_deepseek_block(model, weights, norm_form_, layer);
-    return std::make_unique<TransformerBlock>(model, weights, norm_form_, float8_, layer);
+    if (model.latent_attention.kv_lora_rank > 0) return make_deepseek_block(model, weights, form_, layer);
+    return std::make_unique<TransformerBlock>(model, weights, form_, layer);
   }
 
   void make_head() override {
     {
       const Place place("final norm");
-      norm_ = NormLayer(norm_form_, {model.hidden_size}, true, false, weights);
+      norm_ = NormLayer(form_.norm, {model.hidden_size}, true, false, weights);
     }
     const Place place("head");
     output_ = Linear(model.hidden_size, model.vocab_size, false, weights, "logits");
@@ -188,8 +190,10 @@ class Llama : public Architecture {
   ForwardState begin(const Tensor& ids, AttentionKernel attention) override {
     ForwardState state;
     const Place place("embedding");
-    state.hidden = embed(embedding_, ids);
-    set_inputs(state, ids.size(1), attention);
+    // distributed batches are folded since August 2026 (73aed7f6c): all sequences of a micro-batch are one.
+    const Tensor tokens = form_.today() ? view(ids, {1, ids.elements()}) : ids;
+    state.hidden = embed(embedding_, tokens);
+    set_inputs(state, tokens.size(1), attention);
     return state;
   }
 
@@ -198,6 +202,7 @@ class Llama : public Architecture {
     const TensorParallel& tensor = active_run().settings.tensor_parallel;
     const Size whole = tensor.sequence ? hidden.size(1) * Size(tensor.size) : hidden.size(1);
     set_inputs(state, whole, attention);
+    if (form_.today()) hidden = view(hidden, {1, hidden.elements() / hidden.size(-1), hidden.size(-1)});
     state.hidden = std::move(hidden);
     return state;
   }
@@ -215,6 +220,7 @@ class Llama : public Architecture {
  private:
   void set_inputs(ForwardState& state, Size s, AttentionKernel attention) const {
     state.inputs.attention = attention;
+    if (form_.today()) return;
     const Size width = transformers::turning_width(model);
     Tensor table = slice(frequencies_, 0, 0, s);
     if (turns_halves(model)) {
@@ -226,8 +232,7 @@ class Llama : public Architecture {
     }
   }
 
-  bool float8_;
-  NormLayer::Form norm_form_;
+  Form form_;
   Tensor frequencies_;
   Tensor embedding_;
   NormLayer norm_;
@@ -258,8 +263,14 @@ bool describes(const Model& m) {
          !m.tie_word_embeddings && (is_qwen3(m) || has_plain_heads(m));
 }
 
-std::unique_ptr<Architecture> make_llama(const Model& model, DType weights, bool fused_norm, bool float8) {
-  return std::make_unique<Llama>(model, weights, fused_norm, float8);
+std::unique_ptr<Architecture> make_llama(const Model& model, DType weights, const Recipe& recipe) {
+  Form form;
+  form.norm = recipe.fused_norm ? NormLayer::Form::fused : NormLayer::Form::torchtitan;
+  form.float8 = recipe.precision == Precision::fp8;
+  form.release = recipe.torchtitan_release;
+  form.documents = recipe.micro_batch_size;
+  form.positions = recipe.sequence_length;  // models/common/decoder.py: Decoder.Config.update_from_config
+  return std::make_unique<Llama>(model, weights, form);
 }
 
 }  // namespace trainmem::torchtitan

@@ -14,6 +14,6 @@ namespace trainmem::torchtitan {
 bool describes(const Model& model);
 
 /// `float8`: linear layers of dense blocks multiply in fp8.
-std::unique_ptr<Architecture> make_llama(const Model& model, DType weights, bool fused_norm, bool float8);
+std::unique_ptr<Architecture> make_llama(const Model& model, DType weights, const Recipe& recipe);
 
 }  // namespace trainmem::torchtitan

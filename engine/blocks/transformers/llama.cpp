@@ -1,6 +1,6 @@
 // The block of Llama and of the families that norm before attention and before the MLP: models/llama, mistral,
 // ministral, qwen2, qwen3, gemma, granite, smollm3, arcee, seed_oss, phi3, olmo, starcoder2, nemotron, glm, ernie4_5,
-// helium, hunyuan_v1_dense, ministral3, nanochat, apertus, granitemoehybrid, and with experts mixtral, qwen2_moe,
+// helium, hunyuan_v1_dense, ministral3, nanochat, apertus, granitemoehybrid, lfm2, and with experts mixtral, qwen2_moe,
 // qwen3_moe, olmoe, deepseek_v2, deepseek_v3, glm4_moe, glm4_moe_lite, minimax_m2, gpt_oss, dots1, solar_open,
 // exaone_moe, ernie4_5_moe, hunyuan_v1_moe, phimoe, modeling_*.py.
 #include "engine/blocks/transformers/llama_layers.h"
@@ -12,13 +12,15 @@ namespace {
 
 class LlamaBlock : public Block {
  public:
-  LlamaBlock(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
-      : model_(m),
-        form_(form),
-        attention_(make_attention(m, form, dtype, layer)),
-        mlp_(make_feed_forward(m, form, dtype, layer)),
-        input_norm_(llama_norm_layer(m, form, dtype)),
-        post_attention_norm_(llama_norm_layer(m, form, dtype)) {}
+  LlamaBlock(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer) : model_(m), form_(form) {
+    // models/granitemoehybrid/modeling_granitemoehybrid.py: GraniteMoeHybridDecoderLayer makes its mixer last.
+    const bool mixer_last = m.model_type == "granitemoehybrid";
+    if (mixer_last) make_norms(dtype);
+    if (!mixer_last) attention_ = make_attention(m, form, dtype, layer);
+    mlp_ = make_feed_forward(m, form, dtype, layer);
+    if (mixer_last) attention_ = make_attention(m, form, dtype, layer);
+    if (!mixer_last) make_norms(dtype);
+  }
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
     Tensor residual = hidden;
@@ -34,6 +36,11 @@ class LlamaBlock : public Block {
   }
 
  private:
+  void make_norms(DType dtype) {
+    input_norm_ = llama_norm_layer(model_, form_, dtype);
+    post_attention_norm_ = llama_norm_layer(model_, form_, dtype);
+  }
+
   /// `last`: the sum is what the block returns.
   Tensor add_to(const Tensor& residual, const Tensor& x, bool last) const {
     if (active_run().compiled_region != 0) return compiled_residual_sum(residual, x, model_.hidden_dropout, last);

@@ -10,6 +10,12 @@ LlamaForm form(const char* model_type) {
   return result;
 }
 
+/// Of a class that runs another's forward.
+LlamaForm named(const char* model_type, LlamaForm result) {
+  result.model_type = model_type;
+  return result;
+}
+
 LlamaForm gemma() {
   LlamaForm result = form("gemma");
   result.norm = NormLayer::Form::gemma;
@@ -132,12 +138,6 @@ LlamaForm olmo3() {
   return result;
 }
 
-LlamaForm flex_olmo() {
-  LlamaForm result = olmo2();
-  result.model_type = "flex_olmo";
-  return result;
-}
-
 LlamaForm exaone4() {
   LlamaForm result = form("exaone4");
   result.block = LlamaForm::BlockForm::olmo2;
@@ -158,12 +158,6 @@ LlamaForm cohere() {
   result.turning = LlamaForm::Turning::cohere;
   result.scaled_logits = true;
   result.heads = LlamaForm::Heads::transposed_last;
-  return result;
-}
-
-LlamaForm cohere2() {
-  LlamaForm result = cohere();
-  result.model_type = "cohere2";
   return result;
 }
 
@@ -263,6 +257,15 @@ LlamaForm partial(const char* model_type) {
   return result;
 }
 
+/// Three of four layers are gated delta networks, the others gated attention.
+LlamaForm qwen3_next(const char* model_type, LlamaForm::Turning turning) {
+  LlamaForm result = form(model_type);
+  result.norm = NormLayer::Form::gemma;
+  result.turning = turning;
+  result.gated_attention = true;
+  return result;
+}
+
 LlamaForm dbrx() {
   LlamaForm result = form("dbrx");
   result.block = LlamaForm::BlockForm::dbrx;
@@ -303,6 +306,7 @@ const LlamaForm forms[] = {form("llama"),
                            seeing("qwen3_vl_text", LlamaForm::Turning::interleaved_positions),
                            seeing("qwen3_vl_moe_text", LlamaForm::Turning::interleaved_positions),
                            form("smollm3"),
+                           form("lfm2"),
                            ministral(),
                            ministral3(),
                            nanochat(),
@@ -321,7 +325,7 @@ const LlamaForm forms[] = {form("llama"),
                            olmo2(),
                            olmo3(),
                            cohere(),
-                           cohere2(),
+                           named("cohere2", cohere()),
                            glm(),
                            glm4(),
                            ernie(),
@@ -343,7 +347,7 @@ const LlamaForm forms[] = {form("llama"),
                            form("dots1"),
                            form("solar_open"),
                            exaone_moe(),
-                           flex_olmo(),
+                           named("flex_olmo", olmo2()),
                            hunyuan_moe(),
                            phimoe(),
                            ernie_moe(),
@@ -352,6 +356,9 @@ const LlamaForm forms[] = {form("llama"),
                            partial("glm4_moe"),
                            partial("minimax_m2"),
                            minimax(),
+                           qwen3_next("qwen3_next", LlamaForm::Turning::nemotron),
+                           qwen3_next("qwen3_5_text", LlamaForm::Turning::interleaved_partial),
+                           qwen3_next("qwen3_5_moe_text", LlamaForm::Turning::interleaved_partial),
                            dbrx(),
                            grok()};
 
@@ -372,14 +379,15 @@ FusedNorm fused_norm(const Model& model) {
   const Norms norms = form == nullptr ? Norms::layer_norm : form->norm;
   if (norms == Norms::cohere || norms == Norms::helium || norms == Norms::nanochat) return FusedNorm::none;
   if (model.norm == Norm::layernorm) return FusedNorm::layer_norm;
-  if (form == nullptr) return FusedNorm::none;
+  if (form == nullptr || form->gated_attention) return FusedNorm::none;
   return form->block == BlockForm::gemma2 || form->block == BlockForm::olmo2 ? FusedNorm::liger
                                                                              : FusedNorm::liger_in_place;
 }
 
 bool has_fused_mlp(const Model& model) {
   const LlamaForm* form = llama_form(model);
-  return form != nullptr && model.gated_mlp && !form->fused_mlp && model.experts.num_experts == 0;
+  return form != nullptr && model.gated_mlp && !form->fused_mlp && !form->gated_attention &&
+         model.experts.num_experts == 0;
 }
 
 bool has_fused_rope(const Model& model) {

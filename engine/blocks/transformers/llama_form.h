@@ -26,6 +26,7 @@ struct LlamaForm {
     ernie,                  ///< the same of all channels, in fp32
     three_positions,        ///< models that see: three positions for each token, put together by every block
     interleaved_positions,  ///< the same, put together once
+    interleaved_partial,    ///< the same; the first channels turn
   } turning = Turning::whole;
   /// Where norms of each head's query and key stand.
   enum class QueryKeyNorm {
@@ -49,6 +50,7 @@ struct LlamaForm {
   bool scaled_logits = false;     ///< times a number
   bool scaled_queries = false;    ///< times a number of each position
   bool jitter = false;            ///< tokens are multiplied with random numbers, before the experts and the router
+  bool gated_attention = false;   ///< the query projection has a gate of the output beside each head
   bool shared_first = false;      ///< experts that all tokens share run before the router
 };
 

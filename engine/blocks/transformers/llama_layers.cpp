@@ -4,20 +4,23 @@
 
 #include "engine/blocks/transformers/deepseek_moe.h"
 #include "engine/blocks/transformers/experts.h"
+#include "engine/blocks/transformers/gated_delta_net.h"
 #include "engine/blocks/transformers/granite_moe.h"
 #include "engine/blocks/transformers/latent_attention.h"
 #include "engine/blocks/transformers/llama4.h"
+#include "engine/blocks/transformers/mamba.h"
+#include "engine/blocks/transformers/short_convolution.h"
 #include "engine/parameters/parameters.h"
 
 namespace trainmem::transformers {
 
-bool slides(const Model& m, std::int64_t index) {
-  if (m.sliding_window <= 0) return false;
-  return m.sliding_window_pattern <= 1 || (index + 1) % m.sliding_window_pattern != 0;
-}
+bool slides(const Model& m, std::int64_t index) { return layer_type(m, index) == LayerType::sliding_attention; }
 
 SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
-    : model_(m), form_(form), slides_(slides(m, layer)), turns_(m.nope_every <= 0 || (layer + 1) % m.nope_every != 0) {
+    : model_(m),
+      form_(form),
+      slides_(slides(m, layer)),
+      turns_(m.positions == Positions::rope && (m.nope_every <= 0 || (layer + 1) % m.nope_every != 0)) {
   const Size h = m.hidden_size;
   const Size d = m.head_dim;
   const Size a = m.num_attention_heads;
@@ -29,7 +32,7 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
     together_ = Linear(h, (a + Size(2) * k) * d, m.attention_bias, dtype, "query, key and value");
     return;
   }
-  query_ = Linear(h, a * d, m.attention_bias, dtype, "query");
+  query_ = Linear(h, a * d * Size(form.gated_attention ? 2 : 1), m.attention_bias, dtype, "query");
   key_ = Linear(h, k * d, m.attention_bias, dtype, "key");
   value_ = Linear(h, k * d, m.attention_bias, dtype, "value");
   make_output();
@@ -101,7 +104,13 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     result.v = transpose(std::move(value), 1, 2);
     return result;
   }
-  result.q = transpose(query_norm_(heads_apart(query_(hidden), a, d)), 1, 2);
+  if (form_.gated_attention) {  // models/qwen3_next/modeling_qwen3_next.py: Qwen3NextAttention
+    const std::vector<Tensor> halves = split(heads_apart(query_(hidden), a, Size(2) * d), {d, d}, 3);
+    result.gate = reshape(halves[1], {hidden.size(0), hidden.size(1), a * d});
+    result.q = transpose(query_norm_(halves[0]), 1, 2);
+  } else {
+    result.q = transpose(query_norm_(heads_apart(query_(hidden), a, d)), 1, 2);
+  }
   result.k = transpose(key_norm_(heads_apart(key_(hidden), k, d)), 1, 2);
   result.v = split_heads(value_(hidden), k, d);
   return result;
@@ -172,6 +181,7 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
       q = std::move(turned_q);
       return;
     }
+    case LlamaForm::Turning::interleaved_partial:
     case LlamaForm::Turning::nemotron: {
       const Parts query(q, cos.size(-1));
       const Parts key(k, cos.size(-1));
@@ -241,7 +251,9 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   const Tensor& mask = inputs.mask;
   Tensor out = sinks_.defined() ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, weights)
                                 : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
-  out = output_(reshape(std::move(out), joined));
+  out = reshape(std::move(out), joined);
+  if (heads.gate.defined()) out = multiply(std::move(out), sigmoid(heads.gate));
+  out = output_(std::move(out));
   return form_.inner_dropout ? dropout(std::move(out), model_.hidden_dropout) : out;
 }
 
@@ -292,7 +304,11 @@ Tensor FeedForward::operator()(const Tensor& x) const {
 }
 
 std::unique_ptr<AttentionPart> make_attention(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer) {
+  if (layer_type(m, layer) == LayerType::conv) return make_short_convolution(m, dtype);
+  if (layer_type(m, layer) == LayerType::mamba) return make_mamba(m, dtype);
   if (m.latent_attention.kv_lora_rank > 0) return std::make_unique<LatentSelfAttention>(m, form, dtype);
+  if (has_gated_delta_net(m) && layer_type(m, layer) == LayerType::linear_attention)
+    return std::make_unique<GatedDeltaNet>(m, dtype);
   if (m.model_type == "llama4_text") return make_llama4_attention(m, form, dtype, layer);
   return std::make_unique<SelfAttention>(m, form, dtype, layer);
 }

@@ -44,6 +44,7 @@ class SelfAttention : public AttentionPart {
   struct QueryKeyValue {
     Tensor q, k, v;   ///< (b, heads, s, d)
     Tensor together;  ///< Phi-3: what they are parts of
+    Tensor gate;      ///< Qwen3-Next: of the output
   };
   QueryKeyValue project(const Tensor& hidden) const;
   QueryKeyValue project_together(const Tensor& hidden) const;

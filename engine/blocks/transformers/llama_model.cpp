@@ -4,6 +4,7 @@
 
 #include "engine/blocks/transformers/families.h"
 #include "engine/blocks/transformers/llama_layers.h"
+#include "engine/config/layer_types.h"
 
 namespace trainmem::transformers {
 
@@ -42,8 +43,8 @@ void LlamaModel::make_head() {
     norm_ = llama_norm_layer(model, form_, weights);
   }
   // models/gemma3/modeling_gemma3.py, Gemma3RotaryEmbedding: frequencies of the kinds of layers that there are.
-  const bool all_slide = model.sliding_window > 0 && model.num_hidden_layers < model.sliding_window_pattern;
-  if (!form_.two_rotaries || !all_slide) rotary_ = std::make_unique<Rotary>(turning_width(model));
+  if (model.positions == Positions::rope && (!form_.two_rotaries || has_layer_type(model, LayerType::full_attention)))
+    rotary_ = std::make_unique<Rotary>(turning_width(model));
   if (form_.two_rotaries) sliding_rotary_ = std::make_unique<Rotary>(turning_width(model));
   make_language_head();
 }
@@ -57,7 +58,7 @@ void LlamaModel::make_masks(ForwardState& state, const Tensor& embedded) const {
   const Size s = embedded.size(1);
   const AttentionKernel kernel = state.inputs.attention;
   const bool window = model.sliding_window > 0;
-  const bool full = !window || model.sliding_window_pattern > 1 || form_.both_masks;
+  const bool full = !window || model.sliding_window_pattern > 1 || !model.layer_types.empty() || form_.both_masks;
   if (full) state.inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, false);
   if (!window) return;
   // masking_utils.py, _ignore_causal_mask_sdpa: a window as long as the sequence still makes a mask.
@@ -74,7 +75,8 @@ void LlamaModel::make_tables(ForwardState& state, Size batch, Size s, DType dtyp
     full.cos = rotary_->complex_table(s);
   else if (form_.turning == LlamaForm::Turning::three_positions)
     std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, false, batch * 3);
-  else if (form_.turning == LlamaForm::Turning::interleaved_positions)
+  else if (form_.turning == LlamaForm::Turning::interleaved_positions ||
+           form_.turning == LlamaForm::Turning::interleaved_partial)
     std::tie(full.cos, full.sin) = rotary_->interleaved_tables(batch, s, dtype);
   else
     std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, form_.turning == LlamaForm::Turning::halves);

@@ -113,7 +113,7 @@ class MiniMaxBlock : public Block {
  private:
   static std::unique_ptr<AttentionPart> make_attention_of(const Model& m, const LlamaForm& form, DType dtype,
                                                           std::int64_t layer) {
-    if (layer_kind(m, layer).linear_attention) return std::make_unique<LightningAttention>(m, dtype);
+    if (layer_type(m, layer) == LayerType::linear_attention) return std::make_unique<LightningAttention>(m, dtype);
     return make_attention(m, form, dtype, layer);
   }
 

@@ -49,6 +49,8 @@ constexpr RouterForm forms[] = {
     {.model_type = "solar_open", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "exaone_moe", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "qwen3_vl_moe_text", .normalises = true, .casts = false},
+    {.model_type = "qwen3_next", .normalises = true, .casts = false},
+    {.model_type = "qwen3_5_moe_text", .normalises = true, .casts = false},
     {.model_type = "phimoe", .scores = Scores::sparse_mixer},
     {.model_type = "flex_olmo", .casts = false},
     {.model_type = "hunyuan_v1_moe", .normalises = true, .fp32_weight = true},

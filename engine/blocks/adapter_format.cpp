@@ -1,0 +1,18 @@
+#include "engine/blocks/adapter_format.h"
+
+#include "engine/config/formats.h"
+#include "engine/parallel/zero.h"
+
+namespace trainmem {
+
+DType adapter_format(const Recipe& recipe) {
+  if (recipe.lora.adapter_dtype != DType::automatic) return recipe.lora.adapter_dtype;
+  // DeepSpeed casts the whole module: deepspeed/runtime/engine.py, _configure_distributed_model. torchtune makes all in
+  // one format: recipes/lora_finetune_single_device.py, _setup_model. So does litgpt: finetune/lora.py, main.
+  const bool as_weights =
+      uses_zero(recipe) || recipe.framework == Framework::torchtune || recipe.framework == Framework::litgpt;
+  // peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype).
+  return as_weights ? formats(recipe).weights : DType::float32;
+}
+
+}  // namespace trainmem

@@ -1,0 +1,104 @@
+// Kinds of layers that a model's class, or a framework, has no forward of.
+#include "engine/config/layer_types.h"
+
+#include <string>
+
+#include "engine/blocks/transformers/gated_delta_net.h"
+#include "engine/blocks/transformers/llama_form.h"
+#include "engine/config/words.h"
+#include "engine/modelled/missing.h"
+#include "engine/modelled/modelled.h"
+#include "engine/parallel/megatron_deepspeed.h"
+#include "engine/text/list.h"
+
+namespace trainmem {
+namespace {
+
+/// Beside attention, with a window and without.
+struct LayersOf {
+  const char* model_type;
+  const char* kinds;
+};
+
+constexpr LayersOf layers_of[] = {
+    {"minimax", "linear_attention"},      {"lfm2", "conv"},
+    {"granitemoehybrid", "mamba"},        {"qwen3_next", "linear_attention"},
+    {"qwen3_5_text", "linear_attention"}, {"qwen3_5_moe_text", "linear_attention"},
+};
+
+bool has_mamba(const Config& c) { return has_layer_type(c.model, LayerType::mamba); }
+
+bool has_linear_attention(const Config& c) {
+  return transformers::has_gated_delta_net(c.model) && has_layer_type(c.model, LayerType::linear_attention);
+}
+
+/// Layers that mix tokens by something else than attention, and are no product of matrices that a framework divides.
+bool has_other_mixers(const Config& c) {
+  return has_mamba(c) || has_linear_attention(c) || has_layer_type(c.model, LayerType::conv);
+}
+
+constexpr Missing<Config> missing[] = {
+    {"/recipe/fast_path", "Gated delta networks by PyTorch's operations are", "Set it to true.",
+     [](const Config& c) { return !c.recipe.fast_path && has_linear_attention(c); }, "1"},
+    {"/recipe/fast_path", "Mamba layers by PyTorch's operations are", "Set it to true.",
+     [](const Config& c) { return !c.recipe.fast_path && has_mamba(c); }, "1"},
+    {"/recipe/quantization", "Quantised weights of Mamba layers, whose kernels read them, are", "Set it to none.",
+     [](const Config& c) { return c.recipe.quantization != Quantization::none && has_mamba(c); }, "none"},
+    {"/recipe/tensor_parallel", "Tensor parallelism of linear attention, Mamba layers and convolutions is",
+     "Set it to 1.", [](const Config& c) { return c.recipe.tensor_parallel > 1 && has_other_mixers(c); }, "1"},
+    {"/recipe/context_parallel", "Context parallelism of linear attention, Mamba layers and convolutions is",
+     "Set it to 1.", [](const Config& c) { return c.recipe.context_parallel > 1 && has_other_mixers(c); }, "1"},
+    {"/recipe/compile_blocks", "Compilation of linear attention, Mamba layers and convolutions is", "Set it to false.",
+     [](const Config& c) { return c.recipe.compile_blocks && has_other_mixers(c); }, "0"},
+    {"/recipe/recomputation",
+     "Recomputation chosen by operations of linear attention, Mamba layers and convolutions is", "Choose none or full.",
+     [](const Config& c) {
+       return c.recipe.recomputation == Recomputation::selective_operations && has_other_mixers(c);
+     },
+     "full"},
+};
+
+bool has_forward(const Model& model, LayerType type) {
+  if (type == LayerType::full_attention || type == LayerType::sliding_attention)
+    return transformers::llama_form(model) != nullptr;
+  if (transformers::has_gated_delta_net(model) && model.linear_attention.linear_num_key_heads == 0) return false;
+  for (const LayersOf& each : layers_of)
+    if (model.model_type == each.model_type) return has_item(each.kinds, word(type));
+  return false;
+}
+
+/// Frameworks that run transformers' layers.
+bool has_transformers_layers(const Recipe& recipe) {
+  const Framework framework = recipe.framework;
+  return framework == Framework::transformers || framework == Framework::pytorch ||
+         (framework == Framework::deepspeed && !uses_megatron_deepspeed(recipe));
+}
+
+}  // namespace
+
+void report_not_modelled_layer_types(const Config& config, Issues& issues) {
+  const Model& model = config.model;
+  if (model.layer_types.empty()) return;
+  if (!has_transformers_layers(config.recipe)) {
+    issues.push_back(
+        {"not_yet_modelled",
+         "/model/layer_types",
+         "A pattern of layers under " + std::string(word(config.recipe.framework)) + " is not yet modelled.",
+         "Choose framework transformers.",
+         {"/recipe/framework", "transformers"}});
+    return;
+  }
+  report<Config>(missing, config, issues);
+  for (int i = 0; i < layer_type_count; ++i) {
+    const auto type = static_cast<LayerType>(i);
+    if (has_forward(model, type) || !has_layer_type(model, type)) continue;
+    issues.push_back(
+        {"not_yet_modelled",
+         "/model/layer_types",
+         "A model of type " + model.model_type + " with layers of kind " + word(type) + " is not yet modelled.",
+         "Leave layer_types empty, or choose another model_type.",
+         {"/model/layer_types", ""}});
+  }
+}
+
+}  // namespace trainmem

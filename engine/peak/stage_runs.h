@@ -1,0 +1,24 @@
+// Every pipeline stage's own peak. Without a pipeline there is one stage.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/config.h"
+#include "engine/result.h"
+#include "engine/tape/tape.h"
+
+namespace trainmem {
+
+/// The stages, the worst one marked, and the folded tape of the highest of them that were run.
+struct StageRuns {
+  std::vector<Stage> stages;
+  Recording folded;
+  std::int64_t folded_stage = -1;
+  Bytes folded_peak = 0;
+};
+
+/// Runs the stages; of many that lie on a line (equal layers, one micro-batch fewer each), those at its ends.
+StageRuns run_stages(const Config& config);
+
+}  // namespace trainmem
