@@ -16,12 +16,14 @@ import { serviceWorker } from './pages/service_worker.js';
 const at = path => fileURLToPath(new URL(path, import.meta.url));
 const engine = process.env.TRAINMEM_ENGINE ?? at('../build/wasm/trainmem.js');
 
-// Indentation inside templates is of no use to browsers, nor are the blanks in style sheets.
+// Indentation inside templates is of no use to browsers, nor are blanks and comments in style sheets.
 const squeezeCss = text =>
   text
+    .replace(/\/\*.*?\*\//gs, '')
     .replace(/\s+/g, ' ')
     .replace(/ ?([{};,]) ?/g, '$1')
-    .replace(/: /g, ':');
+    .replace(/: /g, ':')
+    .replace(/;}/g, '}');
 const squeeze = {
   name: 'squeeze-templates',
   enforce: 'pre',
@@ -53,8 +55,23 @@ const plainImports = {
   load: id => (id.endsWith('vite/preload-helper.js') ? 'export const __vitePreload = load => load();' : undefined),
 };
 
-/** What is fetched when it is first wanted, and the element around an embedded page. */
-const later = /source\/(share\/(?!later)|explore\/|speed\/|details\/|instance\.ts|offline\.ts|embed\.ts)/;
+/** A module, and all that it imports statically. */
+function withImports(root, context) {
+  const found = new Set();
+  const visit = id => {
+    if (found.has(id)) return;
+    found.add(id);
+    for (const imported of context.getModuleInfo(id)?.importedIds ?? []) visit(imported);
+  };
+  visit(at(root));
+  return found;
+}
+
+/** One file with a module of source/ and all that it imports, less what a file of a higher priority has. */
+function fileOf(module, priority) {
+  const name = (id, context) => (withImports(`source/${module}.ts`, context).has(id) ? module : null);
+  return { name, priority, debugName: module };
+}
 
 export default defineConfig({
   root: at('../site'),
@@ -96,15 +113,8 @@ export default defineConfig({
         ['index', 'embed', 'method', 'accuracy', 'embedding', 'link'].map(name => [name, at(`../site/${name}.html`)]),
       ),
       output: {
-        // One file for the calculator: what the parts that are fetched later share with it stays there.
-        codeSplitting: {
-          groups: [
-            {
-              name: 'trainmem-calculator',
-              test: id => (id.startsWith(at('source/')) && !later.test(id)) || /node_modules\/(@lit|lit)/.test(id),
-            },
-          ],
-        },
+        // What is seen first, and the parts that follow it; what is fetched later shares both.
+        codeSplitting: { groups: [fileOf('trainmem-calculator', 2), fileOf('parts', 1)] },
         entryFileNames: '[name].js',
         chunkFileNames: chunk => (chunk.name === 'trainmem-calculator' ? '[name].js' : 'assets/[name]-[hash].js'),
         assetFileNames: 'assets/[name]-[hash][extname]',

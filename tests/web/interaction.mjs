@@ -1,5 +1,6 @@
-// Prints how long the page takes from an input to the paint that shows it: scripted edits of every kind, with the
-// processor slowed four times. Usage: node tests/web/interaction.mjs [--slow 4] [--rounds 4] [--profile FILE]
+// Prints how long the page takes: to start the engine, to answer an edit, and, with the processor slowed four times,
+// from an input of every kind to the paint that shows it.
+// Usage: node tests/web/interaction.mjs [--slow 4] [--rounds 4] [--profile FILE]
 import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -22,6 +23,30 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
 });
+const address = `http://127.0.0.1:${server.address().port}/`;
+const median = list => list.toSorted((a, b) => a - b)[list.length >> 1];
+
+/** From the bytes of the engine to an instance that can be asked, in a page that has just been opened. */
+async function engineStart() {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const [wasm] = await Promise.all([page.waitForResponse(/\.wasm$/), page.goto(`${address}#v=1&model=gpt2&end`)]);
+  await page.locator('trainmem-calculator .total').waitFor();
+  const took = await page.evaluate(async url => {
+    const script = performance.getEntriesByType('resource').find(({ name }) => /instance-/.test(name));
+    const bytes = await (await fetch(url)).arrayBuffer();
+    const [instantiate] = Object.values(await import(script.name));
+    const start = performance.now();
+    await instantiate(await WebAssembly.compile(bytes));
+    return performance.now() - start;
+  }, wasm.url());
+  await context.close();
+  return took;
+}
+const starts = [];
+for (let round = 0; round < 5; round++) starts.push(await engineStart());
+console.log(`the engine starts in ${median(starts).toFixed(0)} ms (median of five)`);
+
 const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
 await page.addInitScript(() => {
   globalThis.entries = [];
@@ -30,23 +55,38 @@ await page.addInitScript(() => {
       if (interactionId) entries.push({ name, duration, wait: processingStart - startTime, work: processingEnd - processingStart });
   }).observe({ type: 'event', durationThreshold: 16, buffered: true });
 });
-await page.goto(`http://127.0.0.1:${server.address().port}/`);
+await page.goto(address);
 await page.locator('trainmem-calculator .answer:not([inert]) .total').waitFor();
 await page.waitForTimeout(3000);
 
 const session = await page.context().newCDPSession(page);
 await session.send('Performance.enable', { timeDomain: 'threadTicks' });
-await session.send('Emulation.setCPUThrottlingRate', { rate: Number(values.slow) });
-if (values.profile) {
-  await session.send('Profiler.enable');
-  await session.send('Profiler.start');
-}
-
 const clock = async () => {
   const { metrics } = await session.send('Performance.getMetrics');
   const of = name => metrics.find(metric => metric.name === name).value * 1000;
   return { script: of('ScriptDuration'), style: of('RecalcStyleDuration'), layout: of('LayoutDuration'), task: of('TaskDuration') };
 };
+
+// An edit with its answer, all of it drawn: processor time of the page's thread.
+const edits = 40;
+const beforeEdits = await clock();
+await page.locator('trainmem-calculator').evaluate(async (element, edits) => {
+  for (let edit = 0; edit < edits; edit++) {
+    element.calculator.set('/recipe/micro_batch_size', 1 + (edit % 4));
+    await element.updateComplete;
+  }
+}, edits);
+const afterEdits = await clock();
+const perEdit = name => ((afterEdits[name] - beforeEdits[name]) / edits).toFixed(1);
+console.log(
+  `an edit takes ${perEdit('task')} ms: engine and views ${perEdit('script')}, style ${perEdit('style')}, layout ${perEdit('layout')}, the rest is painting and waiting`,
+);
+
+await session.send('Emulation.setCPUThrottlingRate', { rate: Number(values.slow) });
+if (values.profile) {
+  await session.send('Profiler.enable');
+  await session.send('Profiler.start');
+}
 
 const field = label => page.getByLabel(label, { exact: true }).first();
 const press = key => page.keyboard.press(key);

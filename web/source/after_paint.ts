@@ -1,4 +1,4 @@
-// Work that waits for the screen.
+// Work that waits for the screen, or for a moment in which there is nothing else to do.
 
 /** Milliseconds after which work no longer waits: where nothing is painted, as in a hidden tab. */
 const patience = 300;
@@ -12,4 +12,10 @@ export function afterPaint(work: () => void): void {
   };
   requestAnimationFrame(() => setTimeout(run));
   setTimeout(run, patience);
+}
+
+/** Runs `work` when there is nothing else to do. */
+export function whenIdle(work: () => void): void {
+  const idle = globalThis.requestIdleCallback ?? setTimeout;
+  idle(() => work());
 }

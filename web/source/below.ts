@@ -16,19 +16,23 @@ export class Below implements ReactiveController {
   private drawn: Shown | undefined;
   private waits = false;
 
-  constructor(private readonly host: Host) {
+  /** `ready`: is the script here that draws it? */
+  constructor(
+    private readonly host: Host,
+    private readonly ready: () => boolean = () => true,
+  ) {
     host.addController(this);
   }
 
   /** Does it belong to an older answer still? */
   get late(): boolean {
     const { good, units } = this.host.calculator.state;
-    return good !== undefined && (this.drawn?.good !== good || this.drawn.units !== units);
+    return good !== undefined && (!this.ready() || this.drawn?.good !== good || this.drawn.units !== units);
   }
 
   /** Is the first answer on the screen, so that anything may stand below it? */
   get begun(): boolean {
-    return !this.late || this.drawn?.good !== undefined;
+    return this.ready() && (!this.late || this.drawn?.good !== undefined);
   }
 
   /** What `content` gives, or what was drawn before where that is late. */

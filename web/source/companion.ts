@@ -1,5 +1,5 @@
-// What accompanies a calculator: its history for undo and redo, and the explore part, fetched once the page is idle
-// or a configuration is refused.
+// What accompanies a calculator: its history for undo and redo, the configuration that it is compared with, and the
+// panels that try others.
 
 import { html, type LitElement, nothing, type ReactiveController, type TemplateResult } from 'lit';
 import type { Config, GoodAnswer } from './border.js';
@@ -9,14 +9,10 @@ import type { View, ViewCompanion } from './views/view.js';
 
 type Host = LitElement & View;
 
-/** Milliseconds after the first answer: nothing that is fetched later competes with it. */
-const later = 500;
-
 export class Companion implements ReactiveController, ViewCompanion {
   private readonly history = new History();
   /** Each price's, as advice found them for the configuration in the fields. */
   remedies: Remedy[] | undefined;
-  private wanted = false;
   /** Where undo and redo lead, until it is answered. */
   private target: Config | undefined;
 
@@ -38,14 +34,6 @@ export class Companion implements ReactiveController, ViewCompanion {
   private keys(what: 'addEventListener' | 'removeEventListener'): void {
     const target: EventTarget = this.host.hasAttribute('page') ? document : this.host;
     target[what]('keydown', this.press as EventListener);
-  }
-
-  hostUpdated(): void {
-    const { good, issues } = this.host.calculator.state;
-    const refused = issues.length > 0 && !this.host.readonly;
-    if (this.wanted || !(refused || (good && this.host.view === 'full'))) return;
-    this.wanted = true;
-    setTimeout(() => import('./explore/explore.js').catch(() => undefined), refused ? 0 : later);
   }
 
   /**
@@ -78,14 +66,14 @@ export class Companion implements ReactiveController, ViewCompanion {
     const goes = this.target !== undefined;
     this.target = config;
     if (goes) return;
-    this.host.calculator.soon(() => {
-      this.host.calculator.use(this.target!);
+    this.host.calculator.afterPaint(() => {
+      this.host.calculator.setConfig(this.target!);
       this.target = undefined;
     });
   }
 
   apply(config: Config): void {
-    this.host.calculator.use(config, 'choice');
+    this.host.calculator.setConfig(config, 'choice');
   }
 
   get comparing(): boolean {
@@ -100,7 +88,7 @@ export class Companion implements ReactiveController, ViewCompanion {
       return;
     }
     this.against = on && good ? { config, good } : undefined;
-    this.host.calculator.use(config, 'choice');
+    this.host.calculator.setConfig(config, 'choice');
   }
 
   swap(): void {
@@ -108,7 +96,7 @@ export class Companion implements ReactiveController, ViewCompanion {
     const before = this.against;
     if (!before || !good) return;
     this.against = { config, good };
-    this.host.calculator.use(before.config, 'choice');
+    this.host.calculator.setConfig(before.config, 'choice');
   }
 
   /** A link was opened: one of two configurations holds the pinned one too. */

@@ -6,6 +6,7 @@
 
 import type { Trainmem } from '@engine';
 import address from '@engine-wasm';
+import { whenIdle } from './after_paint.js';
 import type {
   Answer,
   BadAnswer,
@@ -115,9 +116,8 @@ class Border implements Engine {
 
   /** Code is compiled where it first runs: what was recorded is asked again, while the reader still looks around. */
   private rehearse(questions: string[]): void {
-    const idle = globalThis.requestIdleCallback ?? setTimeout;
     for (const question of questions.filter(one => !one.startsWith('advice ')))
-      idle(() => {
+      whenIdle(() => {
         const [name, ...words] = question.split(' ');
         if (!this.stopped) this.text(name as Question, [words.join(' ')]);
       });

@@ -127,3 +127,7 @@ export function significant(value: number, digits = 3): string {
   const whole = Math.abs(value) >= 10 ** (digits - 1);
   return whole ? formatted(value, 0, 0) : formatted(value, 1, digits, 'Significant');
 }
+
+/** What an answer or a preset holds of any type, as a number or as text. */
+export const asNumber = (value: unknown) => (typeof value === 'number' ? value : 0);
+export const asText = (value: unknown) => (typeof value === 'string' ? value : '');

@@ -1,10 +1,7 @@
 // Presets as a reader looks for them: in a sensible order, under family names, found by parts of their names.
 
 import type { Preset, Section, SectionName } from './border.js';
-import { count, gigabytes, type Units } from './format.js';
-
-export const asNumber = (value: unknown) => (typeof value === 'number' ? value : 0);
-export const asText = (value: unknown) => (typeof value === 'string' ? value : '');
+import { asNumber, asText, count, gigabytes, type Units } from './format.js';
 
 /** What stands beside a preset in the list. */
 export function detail(section: SectionName, preset: Preset, units: Units): string {
@@ -92,7 +89,10 @@ function marketed(preset: Preset): string {
   return size > 0 ? `${size} GiB ${size}GB` : '';
 }
 
-/** Every word of the query must occur somewhere in the preset's names; names that begin with it stand first. */
+/**
+ * Every word of the query must occur somewhere in the preset's names, or be a name on the Hugging Face hub that goes on
+ * from the preset's, as "…-Instruct" does. Names that begin with the query stand first.
+ */
 export function search(section: SectionName, presets: readonly Preset[], query: string): Preset[] {
   const wanted = query
     .toLowerCase()
@@ -101,10 +101,12 @@ export function search(section: SectionName, presets: readonly Preset[], query: 
   const all = ordered(section, presets);
   if (wanted.length === 0) return section === 'recipe' ? [noRecipe, ...all] : all;
   const found = all.filter(preset => {
-    const texts = [preset.id, preset.name, heading(section, preset), preset.description];
+    const hub = asText(preset.hugging_face_id).toLowerCase();
+    const texts = [preset.id, preset.name, hub, heading(section, preset), preset.description];
     const text = [...texts, detail(section, preset, 'GB'), marketed(preset)].join(' ').toLowerCase();
     const squeezed = text.replace(/[\s-]+/g, '');
-    return wanted.every(word => text.includes(word) || squeezed.includes(word.replace(/-/g, '')));
+    const derived = (word: string) => hub !== '' && word.startsWith(`${hub}-`);
+    return wanted.every(word => derived(word) || text.includes(word) || squeezed.includes(word.replace(/-/g, '')));
   });
   const named = (preset: Preset) => preset.name.toLowerCase().startsWith(query.trim().toLowerCase());
   return [...found.filter(named), ...found.filter(preset => !named(preset))];

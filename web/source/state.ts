@@ -17,9 +17,6 @@ export const defaultConfig: Config = defaults;
 
 const sequencePath = '/recipe/sequence_length';
 
-/** Answers faster than this, in milliseconds, need not wait for the next frame. */
-const smooth = 8;
-
 const presetLists = { model: 'models', gpu: 'gpus', recipe: 'recipes' } as const;
 
 export class Calculator {
@@ -35,8 +32,6 @@ export class Calculator {
     subject: 'This model',
   };
 
-  /** Milliseconds that the last estimate took. */
-  private took = 0;
   private waiting = false;
   /** Actions that wait for the next paint. */
   private queue: (() => void)[] = [];
@@ -48,7 +43,7 @@ export class Calculator {
   private opened = '';
 
   /**
-   * `later` runs work after the next paint. A slow answer is computed there, so that typing stays smooth and several
+   * `later` runs work after the next paint. An edit is answered there, so that what is typed shows at once and several
    * edits in one frame cost one estimate.
    */
   constructor(
@@ -91,7 +86,7 @@ export class Calculator {
     this.changed('opened');
   }
 
-  use(config: Config, change: Change = 'opened'): void {
+  setConfig(config: Config, change: Change = 'opened'): void {
     this.state.config = config;
     this.state.drafts.clear();
     delete this.state.remark;
@@ -100,7 +95,7 @@ export class Calculator {
   }
 
   /** Does what takes long after the paint that shows that the reader was heard. */
-  soon(action: () => void): void {
+  afterPaint(action: () => void): void {
     if (!this.later) {
       action();
       return;
@@ -111,22 +106,22 @@ export class Calculator {
   }
 
   /** Goes on to a configuration that can be computed, and offers the way back. */
-  lead(config: Config, words: string): void {
+  applyWithUndo(config: Config, words: string): void {
     const before = this.state.config;
-    this.use(config, 'choice');
+    this.setConfig(config, 'choice');
     this.state.remark = { text: `Applied: ${words}.`, action: 'Undo', config: { gpu: {}, recipe: {}, ...before } };
     this.changed('view');
   }
 
   /** In what the opened link says, `word` takes the place of the one that the issue complains of. */
-  correct(issue: Issue, word: string): void {
+  correctWord(issue: Issue, word: string): void {
     const { engine, config, notice } = this.state;
     const mended = corrected(engine!, config, this.opened, issue, word);
-    this.bring(mended.config, [...notice.filter(one => one !== issue), ...mended.issues]);
+    this.replaceConfig(mended.config, [...notice.filter(one => one !== issue), ...mended.issues]);
   }
 
   /** A configuration from elsewhere, as one choice: Back returns to what was there. */
-  bring(config: Config, notice: Issue[] = []): void {
+  replaceConfig(config: Config, notice: Issue[] = []): void {
     this.settled = true;
     this.state.config = config;
     this.state.drafts.clear();
@@ -146,10 +141,10 @@ export class Calculator {
       finished.then(() => this.choose(section, id)).catch(reason => this.fail(String(reason)));
       return;
     }
-    this.soon(() => this.take(section, id));
+    this.afterPaint(() => this.applyPreset(section, id));
   }
 
-  private take(section: SectionName, id: string): void {
+  private applyPreset(section: SectionName, id: string): void {
     const { state } = this;
     const tokens = Number(this.value(sequencePath));
     const { [section]: _, ...others } = state.config;
@@ -193,7 +188,7 @@ export class Calculator {
   }
 
   resetSection(section: SectionName): void {
-    this.soon(() => {
+    this.afterPaint(() => {
       const { [section]: before, ...others } = this.state.config;
       this.state.config = before?.preset ? { ...others, [section]: { preset: before.preset } } : others;
       for (const path of [...this.state.drafts.keys()])
@@ -204,7 +199,7 @@ export class Calculator {
   }
 
   /** Text that is not a value: the last good value stays in force. */
-  draft(path: string, text: string, message: string): void {
+  setDraft(path: string, text: string, message: string): void {
     this.state.drafts.set(path, { text, message });
     this.changed('view');
   }
@@ -224,12 +219,12 @@ export class Calculator {
   }
 
   /** A problem with what was given to open, in the reader's words. */
-  complain(message: string, hint: string): void {
+  addNotice(message: string, hint: string): void {
     this.state.notice = [...this.state.notice, { code: 'wrong_input', path: '', message, hint }];
     this.changed('view');
   }
 
-  dismiss(): void {
+  dismissNotices(): void {
     this.state.notice = [];
     delete this.state.remark;
     this.changed('view');
@@ -288,7 +283,7 @@ export class Calculator {
       this.compute();
       this.changed('edit');
     };
-    if (!this.later || this.took < smooth) {
+    if (!this.later) {
       answer();
       return;
     }
@@ -301,10 +296,8 @@ export class Calculator {
     const { state } = this;
     if (!state.engine) return;
     this.waiting = false;
-    const start = performance.now();
     try {
       const answer = state.engine.estimate(state.config);
-      this.took = performance.now() - start;
       delete state.failure;
       if (answer.ok) {
         state.good = answer;
@@ -360,7 +353,7 @@ export class Calculator {
   }
 
   /** What the remark offers. */
-  accept(): void {
+  acceptRemark(): void {
     const { remark } = this.state;
     if (!remark?.config) return;
     this.settled = true;

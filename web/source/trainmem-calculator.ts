@@ -9,12 +9,13 @@ import { html, LitElement, nothing, type PropertyValues, type TemplateResult } f
 import { afterPaint } from './after_paint.js';
 import { configOf } from './attribute.js';
 import { Below } from './below.js';
-import type { Engine, Result } from './border.js';
+import type { Engine, SectionName } from './border.js';
 import { copyText } from './clipboard.js';
 import { Companion } from './companion.js';
 import { engine, recordedEngine } from './engine.js';
 import { atFirstSign } from './first_sign.js';
 import type { Units } from './format.js';
+import { LaterParts } from './later_parts.js';
 import { isFirstVisit, recordedBy } from './recorded.js';
 import { keepForOffline, Sharing } from './share/later.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
@@ -22,16 +23,10 @@ import { calculatorStyles } from './styles/calculator.js';
 import { PageTheme } from './theme.js';
 import { Address, joinLink, splitLink } from './url.js';
 import { Announcer } from './views/announcer.js';
-import { ClosedPanels } from './views/closed.js';
-import { compactControls, controls } from './views/controls.js';
-import { goTo } from './views/go_to.js';
 import { headline, headlineText, slimLine } from './views/headline.js';
 import { failureNotice, issueSummary, linkNotice } from './views/notices.js';
 import { OutOfSight } from './views/out_of_sight.js';
 import { pickers } from './views/pickers.js';
-import { rows } from './views/rows.js';
-import { stages } from './views/stages.js';
-import { timeline } from './views/timeline.js';
 import { toolbar } from './views/toolbar.js';
 import type { PickerState, View } from './views/view.js';
 
@@ -69,9 +64,9 @@ export class TrainmemCalculator extends LitElement implements View {
   private opened: ReadonlySet<string> = new Set(['advice', 'sweeps']);
   private address: Address | undefined;
   private nearness: IntersectionObserver | undefined;
-  private readonly closed = new ClosedPanels(this);
   private readonly answer = new OutOfSight(this);
-  private readonly below = new Below(this);
+  private readonly later = new LaterParts(this);
+  private readonly below = new Below(this, () => !this.later.awaited);
   private readonly theming = new PageTheme(this);
   private readonly announcer = new Announcer(this);
   private started = false;
@@ -101,6 +96,10 @@ export class TrainmemCalculator extends LitElement implements View {
   get roomy(): boolean {
     this.wide ??= this.clientWidth === 0 || this.clientWidth >= 640;
     return this.wide;
+  }
+
+  get parts() {
+    return this.later.here;
   }
 
   get open(): ReadonlySet<string> {
@@ -140,13 +139,18 @@ export class TrainmemCalculator extends LitElement implements View {
       this.finish();
       return;
     }
+    // An embed takes its place on another's page at once: it waits until it can be drawn whole.
+    const whole = this.page || this.view === 'bar' ? undefined : this.later.fetch();
     const recording = this.page ? recordedBy(this) : undefined;
     this.recording = recording;
     const recorded = await recording;
     this.recording = undefined;
     if (recorded && !this.given() && isFirstVisit(recorded, splitLink(Address.opened()).link))
       this.begin(recordedEngine(recorded));
-    else engine(recorded).then(this.begin, this.failed);
+    else {
+      this.later.fetch();
+      Promise.all([engine(recorded), whole]).then(([loaded]) => this.begin(loaded), this.failed);
+    }
   };
 
   /** Before its recorded answers have come the page has nothing to draw. */
@@ -197,7 +201,7 @@ export class TrainmemCalculator extends LitElement implements View {
     this.companion.opened(link);
     this.calculator.open(link, base ?? defaultConfig);
     if (!base)
-      this.calculator.complain('The attribute "config" is not valid JSON.', 'The embedding page shows its forms.');
+      this.calculator.addNotice('The attribute "config" is not valid JSON.', 'The embedding page shows its forms.');
   }
 
   protected override willUpdate(properties: PropertyValues<this>): void {
@@ -249,14 +253,19 @@ export class TrainmemCalculator extends LitElement implements View {
     this.requestUpdate();
   }
 
+  openPicker(section: SectionName): void {
+    this.later.use(parts => this.setPicker(parts.opened(this, section)));
+  }
+
   setPicker(picker: PickerState | undefined): void {
     const opening = picker !== undefined && this.picker?.section !== picker.section;
     this.picker = picker;
     this.requestUpdate();
     this.updateComplete.then(() => {
       if (!this.picker) return;
-      if (opening) this.renderRoot.querySelector<HTMLElement>(`#search-${this.picker.section}`)?.focus();
       this.renderRoot.querySelector('.option.active')?.scrollIntoView({ block: opening ? 'center' : 'nearest' });
+      const field = this.renderRoot.querySelector<HTMLElement>(`#search-${this.picker.section}`);
+      if (opening) field?.focus({ preventScroll: true });
     });
     if (picker && picker.drawn < picker.matches.length) afterPaint(() => this.drawMore(picker));
   }
@@ -300,7 +309,7 @@ export class TrainmemCalculator extends LitElement implements View {
   };
 
   goTo(target: string): void {
-    goTo(this, target);
+    this.later.use(parts => parts.goTo(this, target));
   }
 
   /** Resolves when the answer to the last edit is on the screen. */
@@ -339,20 +348,13 @@ export class TrainmemCalculator extends LitElement implements View {
           </section>`;
     const editable = !this.readonly && this.view !== 'bar' && (loaded !== undefined || !failure);
     if (this.view !== 'full') {
-      return html`${editable ? pickers(this) : nothing} ${answer} ${editable && loaded ? compactControls(this) : nothing}`;
+      return html`${editable ? pickers(this) : nothing} ${answer} ${editable && loaded ? this.parts?.compactControls(this) : nothing}`;
     }
     return html`${editable ? pickers(this) : nothing} ${answer} ${this.below.draw(() => this.companion.comparison())}
       <div class=${editable ? 'columns' : 'column'}>
-        ${editable && loaded && this.below.begun ? controls(this) : nothing}
-        ${result ? this.below.draw(() => this.panels(result)) : nothing}
+        ${editable && loaded && this.below.begun ? this.parts?.controls(this) : nothing}
+        ${result ? this.below.draw(() => this.later.panels(result)) : nothing}
       </div>`;
-  }
-
-  private panels(result: Result) {
-    return html`<div class="column">
-      ${timeline(this, result)} ${stages(this, result)} ${rows(this, result)} ${this.companion.render()}
-      ${this.closed.render(result)}
-    </div>`;
   }
 
   protected override render() {
@@ -371,7 +373,7 @@ export class TrainmemCalculator extends LitElement implements View {
     }
       <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @dragover=${this.sharing.dragged} @drop=${this.sharing.dragged}>
         <div class="notices">
-          ${linkNotice(this)} ${failureNotice(this, this.load)} ${issueSummary(this)}
+          ${linkNotice(this)} ${failureNotice(this, this.load)} ${this.later.notice()} ${issueSummary(this)}
         </div>
         ${this.body(toolbar(this, options))}
       </div>

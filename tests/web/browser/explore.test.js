@@ -132,7 +132,7 @@ pageTest('fits on: sorted by margin, and a GPU can be taken', {}, async page => 
   );
   await page.getByRole('button', { name: /^Show all \d+$/ }).click();
   await page.locator('#fitson tbody tr').nth(60).waitFor();
-  await page.getByRole('button', { name: 'Use H100 SXM5 80GB', exact: true }).click();
+  await page.getByRole('button', { name: 'Use: H100 SXM5 80GB', exact: true }).click();
   assert.match(await fragment(page), /gpu=h100-sxm/);
 });
 

@@ -36,11 +36,11 @@ pageTest('what few changes cannot mend leads to the plan, with GPUs enough to ho
 });
 
 pageTest('other ways than the one offered are one click away, even before their script has come', {}, async page => {
-  await page.route('**/explore-*.js', async route => {
+  await page.route('**/parts-*.js', async route => {
     await new Promise(resolve => setTimeout(resolve, 1500));
     await route.continue();
   });
-  await openCalculator(page);
+  await page.goto(origin());
   await page.getByRole('button', { name: 'Other ways' }).click();
   assert.equal(await page.evaluate(() => customElements.get('trainmem-explore') === undefined), true);
   await page.locator('#advice .suggestion').first().waitFor(slow);

@@ -128,6 +128,30 @@ pageTest(
   },
 );
 
+pageTest('a name near no preset is answered in words for the page, not for the command', {}, async page => {
+  await openCalculator(page, 'v=1&model=zzzzqqqq&gpu=h100-sxm&end');
+  const notice = await page.locator('.notices [role=status]').innerText();
+  assert.match(notice, /no model preset "zzzzqqqq"\. No name in the list of model presets is near\./);
+  assert.doesNotMatch(notice, /`/);
+});
+
+pageTest(
+  'without the parts that follow the answer the answer stands, and says so; they come when asked again',
+  { tolerate: /Failed to load resource/ },
+  async page => {
+    let refuse = true;
+    await page.route('**/parts-*.js', route => (refuse ? route.abort() : route.continue()));
+    await openCalculator(page);
+    const notice = page.locator('.notices [role=status]');
+    assert.match(await notice.innerText(), /could not be fetched/);
+    refuse = false;
+    await notice.getByRole('button', { name: 'Try again' }).click();
+    await page.getByLabel('Sequence length', { exact: true }).waitFor();
+    await page.locator('#rows').waitFor();
+    assert.equal(await notice.count(), 0);
+  },
+);
+
 pageTest('a damaged engine is a message, not a blank page', {}, async page => {
   await page.route('**/*.wasm', route =>
     route.fulfill({ status: 200, contentType: 'application/wasm', body: Buffer.from('\0asm\x01\0\0\0damaged') }),

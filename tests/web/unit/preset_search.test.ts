@@ -27,6 +27,16 @@ describe('a search', () => {
   });
 });
 
+test('a model is found by its name on the Hugging Face hub, and by the name of a model derived from it', () => {
+  const llamas = ['Llama-3.1-8B', 'Llama-3.1-70B'].map(id => ({ id, name: id, hugging_face_id: `meta-llama/${id}` }));
+  const unnamed = { id: 'gpt3-175b', name: 'GPT-3 175B', hugging_face_id: '' };
+  const found = (query: string) => search('model', [...llamas, unnamed], query).map(({ id }) => id);
+  expect(found('meta-llama/Llama-3.1-8B')).toEqual(['Llama-3.1-8B']);
+  expect(found('meta-llama/Llama-3.1-70B-Instruct')).toEqual(['Llama-3.1-70B']);
+  expect(found('meta-llama')).toHaveLength(2);
+  expect(found('-Instruct')).toEqual([]);
+});
+
 test('a GPU is found by the memory it is sold with', () => {
   const gpus = [
     { id: 'rtx-4090', name: 'GeForce RTX 4090', vendor: 'NVIDIA', memory_bytes: 24 * 2 ** 30 },

@@ -76,7 +76,7 @@ function started() {
   const engine = smallEngine();
   const calculator = new Calculator(change => changes.push(change));
   calculator.start(engine);
-  calculator.use({ model: { preset: 'a' }, gpu: { preset: 'g' } });
+  calculator.setConfig({ model: { preset: 'a' }, gpu: { preset: 'g' } });
   changes.length = 0;
   return { calculator, engine, changes };
 }
@@ -121,7 +121,7 @@ describe('a value', () => {
   test('that is no number yet is a draft, and changes nothing else', () => {
     const { calculator, engine, changes } = started();
     const calls = engine.calls.length;
-    calculator.draft('/recipe/tensor_parallel', '8q', 'no');
+    calculator.setDraft('/recipe/tensor_parallel', '8q', 'no');
     expect(engine.calls).toHaveLength(calls);
     expect(calculator.state.drafts.get('/recipe/tensor_parallel')).toEqual({ text: '8q', message: 'no' });
     calculator.set('/recipe/tensor_parallel', 8);
@@ -168,7 +168,7 @@ describe('a preset', () => {
     expect(calculator.state.config.model).toEqual({ preset: 'a' });
     expect(calculator.state.remark?.config).toEqual({ model: { preset: 'b' } });
     calculator.state.config = { ...calculator.state.config, recipe: { sequence_length: 1024 } };
-    calculator.accept();
+    calculator.acceptRemark();
     expect(calculator.state.config.model).toEqual({ preset: 'b' });
     expect(calculator.state.remark).toBeUndefined();
   });
@@ -184,7 +184,7 @@ test('a recipe brings its model while nobody has said which, and the other one c
   });
   expect(calculator.state.remark?.text).toBe('Shown for what this recipe was written for: B.');
   expect(calculator.state.remark?.action).toBe('Keep A');
-  calculator.accept();
+  calculator.acceptRemark();
   expect(calculator.state.config.model).toEqual({ preset: 'a' });
   calculator.choose('recipe', '');
   expect(calculator.state.config).toEqual({ model: { preset: 'a' }, gpu: { preset: 'g' } });
@@ -209,7 +209,7 @@ describe('a link', () => {
     calculator.open('broken');
     expect(calculator.state.notice).toHaveLength(1);
     expect(calculator.value('/recipe/sequence_length')).toBe(512);
-    calculator.dismiss();
+    calculator.dismissNotices();
     expect(calculator.state.notice).toEqual([]);
   });
 });
@@ -278,16 +278,10 @@ describe('an engine that is still to come', () => {
   });
 });
 
-describe('an answer that takes long', () => {
-  test('waits for the next frame, and edits within one frame cost one estimate', () => {
+describe('an answer', () => {
+  test('to an edit waits for the next frame, and edits within one frame cost one estimate', () => {
     const work: (() => void)[] = [];
     const engine = smallEngine();
-    const quick = engine.estimate;
-    engine.estimate = config => {
-      const end = performance.now() + 12;
-      while (performance.now() < end);
-      return quick(config);
-    };
     const calculator = new Calculator(
       () => {},
       later => work.push(later),
@@ -306,7 +300,7 @@ describe('an answer that takes long', () => {
     expect(engine.calls.at(-1)?.recipe).toEqual({ tensor_parallel: 4 });
   });
 
-  test('of a preset waits for the paint that closes its list, and two choices come in their order', () => {
+  test('to the choice of a preset waits for the paint that closes its list, and two choices come in their order', () => {
     const work: (() => void)[] = [];
     const changes: Change[] = [];
     const calculator = new Calculator(
@@ -335,11 +329,11 @@ describe('an answer that takes long', () => {
     calculator.set('/recipe/tensor_parallel', 2);
     const { config } = calculator.state;
     const calls = engine.calls.length;
-    calculator.use(config, 'choice');
+    calculator.setConfig(config, 'choice');
     expect(engine.calls).toHaveLength(calls);
     expect(changes.at(-1)).toBe('choice');
     calculator.set('/recipe/tensor_parallel', 3);
-    calculator.use(config, 'choice');
+    calculator.setConfig(config, 'choice');
     expect(calculator.state.issues).toEqual([]);
     expect(calculator.value('/recipe/tensor_parallel')).toBe(2);
   });

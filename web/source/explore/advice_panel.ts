@@ -4,6 +4,7 @@ import { css, html, nothing } from 'lit';
 import { capitalized, gigabytes, percent, plural, type Units } from '../format.js';
 import { fold } from '../views/fold.js';
 import type { Advice, Changed, Cost, Diagnosis, Remedy, Suggestion } from './answers.js';
+import { applyButton } from './apply_button.js';
 import { fitBadge, marginWords, settingWords } from './go_and_say.js';
 import type { Explorer } from './panel.js';
 
@@ -49,13 +50,7 @@ function suggestion(explorer: Explorer, one: Suggestion) {
       <span class="muted">then ${gigabytes(after.device.expected, units)}${more}</span>
       <span title=${marginWords(after.verdict, units)}>${fitBadge(after.verdict)}</span>
     </p>
-    ${
-      explorer.readonly
-        ? nothing
-        : html`<button type="button" class="button" aria-label="Apply: ${one.title}" @click=${() => explorer.apply(one.config, one.title)}>
-            Apply
-          </button>`
-    }
+    ${applyButton(explorer, 'Apply', one.title, one.config)}
   </li>`;
 }
 
@@ -78,13 +73,7 @@ function remedyItem(explorer: Explorer, one: Remedy) {
       ${gpus ? html`<span class="muted">${gpus}</span>` : nothing}
       <span title=${marginWords(after.verdict, units)}>${fitBadge(after.verdict)}</span>
     </p>
-    ${
-      explorer.readonly
-        ? nothing
-        : html`<button type="button" class="button" aria-label="Apply: ${words}" @click=${() => explorer.apply(one.config, words)}>
-            Apply
-          </button>`
-    }
+    ${applyButton(explorer, 'Apply', words, one.config)}
   </li>`;
 }
 

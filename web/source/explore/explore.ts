@@ -4,9 +4,9 @@
 // is dropped when an edit makes it old: an edit never waits for it.
 
 import { css, html, LitElement, nothing, type PropertyValues } from 'lit';
+import { afterPaint } from '../after_paint.js';
 import type { Config, GoodAnswer, Preset } from '../border.js';
-import type { Units } from '../format.js';
-import { asNumber } from '../preset_search.js';
+import { asNumber, type Units } from '../format.js';
 import { base } from '../styles/base.js';
 import { tokens } from '../styles/tokens.js';
 import { barStyles } from '../views/bar.js';
@@ -149,6 +149,12 @@ class TrainmemExplore extends LitElement implements Explorer {
       { rootMargin: '300px' },
     );
     for (const id of ['sweeps', 'fitson']) this.nearness.observe(this.renderRoot.querySelector(`#${id}`)!);
+  }
+
+  /** At first these panels follow what stands around them, one frame later. */
+  protected override async scheduleUpdate(): Promise<unknown> {
+    if (!this.hasUpdated) await new Promise<void>(afterPaint);
+    return super.scheduleUpdate();
   }
 
   private get present(): string {

@@ -5,6 +5,7 @@ import type { Config, Preset } from '../border.js';
 import { gigabytes } from '../format.js';
 import { fold } from '../views/fold.js';
 import type { SweepPoint } from './answers.js';
+import { applyButton } from './apply_button.js';
 import { fitBadge, marginWords } from './go_and_say.js';
 import type { Explorer } from './panel.js';
 
@@ -65,9 +66,9 @@ export function fitsPanel(
                     <td class="left">${marginWords(verdict, units)}</td>
                     <td>
                       ${
-                        explorer.readonly || value === present
-                          ? html`<span class="muted">${value === present ? 'chosen' : ''}</span>`
-                          : html`<button type="button" class="button" aria-label="Use ${name(value)}" @click=${() => explorer.apply({ ...config, gpu: { preset: value } }, name(value))}>Use</button>`
+                        value === present
+                          ? html`<span class="muted">chosen</span>`
+                          : applyButton(explorer, 'Use', name(value), { ...config, gpu: { preset: value } })
                       }
                     </td>
                   </tr>`,

@@ -2,9 +2,10 @@
 
 import { css, html } from 'lit';
 import type { Field, Scalar, Setting, Verdict } from '../border.js';
-import { fieldLabel, optionLabel } from '../fields.js';
+import { fieldLabel } from '../fields.js';
 import { gigabytes, type Units } from '../format.js';
 import { formatNumber } from '../number_grammar.js';
+import { optionLabel } from '../option_labels.js';
 import { icons } from '../views/icons.js';
 
 function valueWords(field: Field | undefined, value: Scalar): string {

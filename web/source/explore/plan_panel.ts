@@ -6,6 +6,7 @@ import { gigabytes, percent, plural, words } from '../format.js';
 import { formatNumber, parseNumber } from '../number_grammar.js';
 import { fold } from '../views/fold.js';
 import type { Layout, Plan } from './answers.js';
+import { applyButton } from './apply_button.js';
 import { fitBadge, marginWords } from './go_and_say.js';
 import type { Explorer } from './panel.js';
 
@@ -45,8 +46,37 @@ function division(layout: Layout): string {
   );
 }
 
+/** The layouts that were found, and how many were tried. */
+function layoutsFound(explorer: Explorer, plan: Plan) {
+  const { units, good } = explorer;
+  if (plan.layouts.length === 0)
+    return html`<p role="status">None of ${plural(plan.tried, 'configuration')} of ${plural(plan.num_gpus, 'GPU')} fits.</p>`;
+  return html`<p class="muted counted" role="status">
+      ${plural(plan.fitting, 'layout')} of ${plural(plan.num_gpus, 'GPU')} ${plan.fitting === 1 ? 'fits' : 'fit'};
+      ${plural(plan.tried, 'configuration')} tried.
+    </p>
+    <ol class="layouts">
+      ${plan.layouts.map(
+        layout => html`<li>
+          <div>
+            <p><strong>${division(layout)}</strong></p>
+            <p class="muted">
+              ${layout.recomputation === 'none' ? 'No recomputation' : `Recomputes ${words(layout.recomputation)}, ${percent(layout.repeated_arithmetic, 1)} more arithmetic`},
+              micro-batch ${layout.micro_batch_size}, ${plural(layout.gradient_accumulation_steps, 'step')} of
+              accumulation${layout.waiting > 0 ? html`, waits ${percent(layout.waiting, 1)}` : nothing}
+            </p>
+          </div>
+          <p class="saves">
+            <strong class="figure">${gigabytes(layout.after.device.expected, units)}</strong>
+            <span title=${marginWords(layout.after.verdict, units)}>${fitBadge(layout.after.verdict)}</span>
+          </p>
+          ${layout.link === good.link ? nothing : applyButton(explorer, 'Use', division(layout), layout.config)}
+        </li>`,
+      )}
+    </ol>`;
+}
+
 export function planPanel(explorer: Explorer, state: PlanState, ask: (text: string) => void) {
-  const { units } = explorer;
   const submit = (event: Event) => {
     event.preventDefault();
     ask((event.target as HTMLFormElement).querySelector('input')!.value);
@@ -64,40 +94,8 @@ export function planPanel(explorer: Explorer, state: PlanState, ask: (text: stri
       <button type="submit" class="button">${state.busy ? 'Searching …' : 'Find layouts'}</button>
       <p id="plan-message" class="wrongword" role="status">${state.message}</p>
     </form>
-    ${state.plan ? found(explorer, state.plan) : nothing}`;
+    ${state.plan ? layoutsFound(explorer, state.plan) : nothing}`;
   return fold(explorer, 'plan', 'Plan for many GPUs', 'layouts of any number of GPUs that fit, best first', body);
-
-  function found({ readonly, good }: Explorer, plan: Plan) {
-    if (plan.layouts.length === 0)
-      return html`<p role="status">None of ${plural(plan.tried, 'configuration')} of ${plural(plan.num_gpus, 'GPU')} fits.</p>`;
-    return html`<p class="muted counted" role="status">
-        ${plural(plan.fitting, 'layout')} of ${plural(plan.num_gpus, 'GPU')} ${plan.fitting === 1 ? 'fits' : 'fit'};
-        ${plural(plan.tried, 'configuration')} tried.
-      </p>
-      <ol class="layouts">
-        ${plan.layouts.map(
-          layout => html`<li>
-            <div>
-              <p><strong>${division(layout)}</strong></p>
-              <p class="muted">
-                ${layout.recomputation === 'none' ? 'No recomputation' : `Recomputes ${words(layout.recomputation)}, ${percent(layout.repeated_arithmetic, 1)} more arithmetic`},
-                micro-batch ${layout.micro_batch_size}, ${plural(layout.gradient_accumulation_steps, 'step')} of
-                accumulation${layout.waiting > 0 ? html`, waits ${percent(layout.waiting, 1)}` : nothing}
-              </p>
-            </div>
-            <p class="saves">
-              <strong class="figure">${gigabytes(layout.after.device.expected, units)}</strong>
-              <span title=${marginWords(layout.after.verdict, units)}>${fitBadge(layout.after.verdict)}</span>
-            </p>
-            ${
-              readonly || layout.link === good.link
-                ? nothing
-                : html`<button type="button" class="button" aria-label="Use: ${division(layout)}" @click=${() => explorer.apply(layout.config, division(layout))}>Use</button>`
-            }
-          </li>`,
-        )}
-      </ol>`;
-  }
 }
 
 export const planStyles = css`

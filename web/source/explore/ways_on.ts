@@ -2,7 +2,7 @@
 // Every way is tried by the engine before it is offered.
 
 import type { Answer, Config, GoodAnswer, Preset, Presets, Setting } from '../border.js';
-import { asNumber } from '../preset_search.js';
+import { asNumber } from '../format.js';
 
 export interface Way {
   /** The fields that change; none where a preset takes another's place. */

@@ -90,7 +90,7 @@ class TrainmemWaysOn extends LitElement {
 
   private take(way: Way): void {
     const { view } = this;
-    view.calculator.lead(way.config, this.words(way));
+    view.calculator.applyWithUndo(way.config, this.words(way));
     view.updateComplete.then(() => view.renderRoot.querySelector<HTMLElement>('.notice button')?.focus());
   }
 

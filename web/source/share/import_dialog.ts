@@ -2,8 +2,9 @@
 
 import { html, nothing } from 'lit';
 import type { Config, Field, Imported } from '../border.js';
-import { fieldLabel, isNumeric, optionLabel } from '../fields.js';
+import { fieldLabel, isNumeric } from '../fields.js';
 import { gigabytes, grouped, plural, words } from '../format.js';
+import { optionLabel } from '../option_labels.js';
 import { verdictWords } from '../views/headline.js';
 import type { View } from '../views/view.js';
 import { dialog } from './dialog.js';
@@ -60,7 +61,7 @@ export class ImportDialog {
 
   private apply = (): void => {
     if (!this.imported) return;
-    this.view.calculator.bring(merged(this.view, this.imported));
+    this.view.calculator.replaceConfig(merged(this.view, this.imported));
     this.close();
   };
 

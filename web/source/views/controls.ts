@@ -3,9 +3,10 @@
 import { css, html, nothing } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import type { Field } from '../border.js';
-import { compactFields, fieldLabel, fieldName, type Group, groupFields, optionLabel } from '../fields.js';
+import { compactFields, fieldLabel, type Group, groupFields } from '../fields.js';
 import { plural } from '../format.js';
 import { formatNumber } from '../number_grammar.js';
+import { fieldName, optionLabel } from '../option_labels.js';
 import { icons } from './icons.js';
 import { fieldRow } from './number_field.js';
 import type { View } from './view.js';

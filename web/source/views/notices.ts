@@ -13,7 +13,7 @@ function repairs(view: View, issue: Issue) {
   if (view.readonly) return sentences(issue);
   const hint = pieces(issue).map(({ text, suggested }) =>
     suggested
-      ? html`<button type="button" class="quiet" @click=${() => view.calculator.correct(issue, text)}>${text}</button>`
+      ? html`<button type="button" class="quiet" @click=${() => view.calculator.correctWord(issue, text)}>${text}</button>`
       : text,
   );
   return html`${issue.message} <span class="muted">${hint}</span>`;
@@ -42,13 +42,13 @@ export function linkNotice(view: View) {
               ${remark?.text}
               ${
                 remark?.action
-                  ? html`<button type="button" class="quiet" @click=${() => view.calculator.accept()}>${remark.action}</button>`
+                  ? html`<button type="button" class="quiet" @click=${() => view.calculator.acceptRemark()}>${remark.action}</button>`
                   : nothing
               }
             </p>`
       }
     </div>
-    <button type="button" class="close" aria-label="Dismiss" @click=${() => view.calculator.dismiss()}>${icons.cross()}</button>
+    <button type="button" class="close" aria-label="Dismiss" @click=${() => view.calculator.dismissNotices()}>${icons.cross()}</button>
   </div>`;
 }
 

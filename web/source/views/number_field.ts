@@ -5,8 +5,9 @@ import { guard } from 'lit/directives/guard.js';
 import { live } from 'lit/directives/live.js';
 import type { Field, Issue, Scalar } from '../border.js';
 import type { Draft } from '../calculator_state.js';
-import { fieldLabel, isNumeric, optionLabel, step } from '../fields.js';
+import { fieldLabel, isNumeric, step } from '../fields.js';
 import { formatNumber, parseNumber } from '../number_grammar.js';
+import { optionLabel } from '../option_labels.js';
 import { icons } from './icons.js';
 import { slider } from './slider.js';
 import type { View } from './view.js';
@@ -22,11 +23,11 @@ function numberInput(view: View, field: Field, value: Scalar | undefined, descri
   const read = (event: Event) => {
     const text = (event.target as HTMLInputElement).value;
     const parsed = parseNumber(text, rules);
-    if (!parsed.ok) calculator.draft(path, text, parsed.message);
+    if (!parsed.ok) calculator.setDraft(path, text, parsed.message);
     else {
       if (parsed.value !== value) calculator.set(path, parsed.value);
       // The text stays as typed ("4k") until the field is left.
-      calculator.draft(path, text, '');
+      calculator.setDraft(path, text, '');
     }
   };
   const leave = () => {

@@ -1,4 +1,4 @@
-// How the three lists of presets look, closed and open.
+// How the three buttons look that open the lists of presets.
 
 import { css } from 'lit';
 
@@ -64,96 +64,7 @@ export const pickerStyles = css`
     min-block-size: 24px;
     font-size: 12px;
   }
-  .list {
-    position: absolute;
-    z-index: 10;
-    inset-block-start: calc(100% + 6px);
-    inset-inline-start: 0;
-    inline-size: max(100%, min(440px, 100cqi));
-    background: var(--surface);
-    border: 1px solid var(--hairline);
-    border-radius: var(--radius);
-    box-shadow: 0 14px 44px light-dark(rgb(20 18 10 / 0.16), rgb(0 0 0 / 0.6));
-    overflow: hidden;
-  }
-  .find {
-    display: flex;
-    align-items: center;
-    gap: 9px;
-    padding-inline: 14px;
-    border-block-end: 1px solid var(--hairline);
-    color: var(--muted);
-  }
-  .find input {
-    flex: 1;
-    min-inline-size: 0;
-    min-block-size: 44px;
-    border: 0;
-    outline: 0;
-    background: none;
-    color: var(--ink);
-  }
-  .find:focus-within {
-    box-shadow: inset 0 -2px 0 var(--accent);
-  }
-  .options {
-    max-block-size: min(380px, 60vh);
-    padding: 4px 6px 8px;
-    overflow-y: auto;
-    overscroll-behavior: contain;
-    scroll-padding-block: 34px 8px;
-  }
-  .familybox {
-    content-visibility: auto;
-    contain-intrinsic-block-size: auto calc(31px * var(--options) + 30px);
-  }
-  .family {
-    padding: 10px 8px 3px 32px;
-    color: var(--muted);
-    font-size: 12px;
-    font-weight: 550;
-  }
-  .option {
-    display: flex;
-    align-items: baseline;
-    gap: 8px;
-    padding: 5px 8px;
-    border-radius: 7px;
-    font-size: 14px;
-    cursor: pointer;
-  }
-  .option.active {
-    background: var(--sunken);
-  }
-  .option[aria-selected='true'] .optionname {
-    font-weight: 640;
-  }
-  .option small {
-    display: block;
-    color: var(--muted);
-    font-size: 12.5px;
-    font-weight: 400;
-    line-height: 1.4;
-  }
-  .optionname {
-    flex: 1;
-    min-inline-size: 0;
-  }
-  .tick {
-    flex: none;
-    inline-size: 16px;
-    block-size: 16px;
-    align-self: center;
-    color: var(--accent);
-  }
-  .nothing {
-    padding: 14px 16px;
-    font-size: 14px;
-  }
   @media (pointer: coarse) {
-    .option {
-      padding-block: 10px;
-    }
     .edits {
       min-block-size: 44px;
     }
@@ -161,9 +72,6 @@ export const pickerStyles = css`
   @container (min-width: 720px) {
     .pickers {
       grid-template-columns: 1fr 1fr 1.15fr;
-    }
-    .picker:last-child .list {
-      inset-inline: auto 0;
     }
   }
   @container (max-width: 719px) {
@@ -200,9 +108,6 @@ export const pickerStyles = css`
       background: var(--surface);
       block-size: fit-content;
       margin-block: auto;
-    }
-    .list {
-      inline-size: 100%;
     }
   }
 `;

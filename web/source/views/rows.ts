@@ -18,7 +18,7 @@ const shortName = ({ name, component }: Row) => name.replace(`${component}.`, ''
 const breakable = (name: string) =>
   name.split(/(?<=[._])/).map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
 
-function explanation(row: Row) {
+export function explanation(row: Row) {
   const size = row.element_bytes === 1 ? '1 byte' : `${row.element_bytes} bytes`;
   return html`<dl class="explanation reason">
     <div><dt>Why</dt><dd>${sentence(row.why)}</dd></div>
@@ -117,7 +117,10 @@ function table(view: View, result: Result, units: Units) {
           <th scope="col">Share</th>
         </tr>
       </thead>
-      ${names.map(name => component(view, result, name, name === largest, units))}
+      ${names.map(name => {
+        const opened = [...view.open].filter(id => id.startsWith(`rows/${name}`));
+        return guard([result, units, opened.join()], () => component(view, result, name, name === largest, units));
+      })}
       <tfoot>
         <tr>
           <th scope="row">Allocated at the peak</th>

@@ -3,8 +3,9 @@
 import { css, html, nothing } from 'lit';
 import { live } from 'lit/directives/live.js';
 import type { Field } from '../border.js';
-import { fieldLabel, fieldName } from '../fields.js';
+import { fieldLabel } from '../fields.js';
 import { formatNumber } from '../number_grammar.js';
+import { fieldName } from '../option_labels.js';
 import type { View } from './view.js';
 
 /** Exponents of the least and the largest stop. Fields may hold more; the slider then stands at its end. */

@@ -209,18 +209,16 @@ export const timelineStyles = css`
     font-size: 12.5px;
     font-weight: 550;
   }
-  .phases span {
-    flex: none;
-    padding-inline: 6px 2px;
-    overflow: hidden;
-    white-space: nowrap;
-    border-inline-start: 1px solid var(--hairline);
-  }
   /* A name that finds no room wraps out of sight. */
   .phases span {
     display: flex;
+    flex: none;
     flex-wrap: wrap;
+    padding-inline: 6px 2px;
+    overflow: hidden;
     line-height: 24px;
+    white-space: nowrap;
+    border-inline-start: 1px solid var(--hairline);
   }
   .phases span::before {
     content: '';

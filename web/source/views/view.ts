@@ -1,7 +1,9 @@
 // What every view receives: the state, the actions, and the few things that belong to one element on one page.
 
+import type { nothing, TemplateResult } from 'lit';
 import type { Config, Preset, SectionName } from '../border.js';
 import type { Remedy } from '../explore/answers.js';
+import type { Parts } from '../later_parts.js';
 import type { Calculator } from '../state.js';
 
 /** The list of a picker while it is open. */
@@ -22,6 +24,8 @@ export interface ViewCompanion {
   readonly canUndo: boolean;
   readonly canRedo: boolean;
   move(to: -1 | 1): void;
+  /** The panels that try other configurations. */
+  render(): TemplateResult | typeof nothing;
   /** A configuration that was offered; one entry in the browser's history. */
   apply(config: Config): void;
   readonly comparing: boolean;
@@ -34,6 +38,8 @@ export interface ViewCompanion {
 export interface View {
   calculator: Calculator;
   readonly companion: ViewCompanion;
+  /** What is not seen first; undefined until it has come. */
+  readonly parts: Parts | undefined;
   readonly: boolean;
   view: 'full' | 'compact' | 'bar';
   /** Component under the pointer, or '' */
@@ -47,6 +53,7 @@ export interface View {
   moveCursor(index: number | undefined): void;
   picker: PickerState | undefined;
   setPicker(picker: PickerState | undefined): void;
+  openPicker(section: SectionName): void;
   /** Path of the field whose meaning is shown. */
   help: string;
   explain(path: string): void;

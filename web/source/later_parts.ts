@@ -1,0 +1,92 @@
+// Fetches the parts of a calculator that are not seen first (parts.ts), once its answer is on the screen.
+
+import { html, type LitElement, nothing, type ReactiveController, type TemplateResult } from 'lit';
+import { afterPaint } from './after_paint.js';
+import type { Result } from './border.js';
+import { icons } from './views/icons.js';
+import type { View } from './views/view.js';
+
+export type Parts = typeof import('./parts.js');
+
+type Host = LitElement & View & { page: boolean };
+
+export class LaterParts implements ReactiveController {
+  here: Parts | undefined;
+  private pending: Promise<void> | undefined;
+  private failed = false;
+  /** Asked for once without a reader's sign: a second time would come between a reader and "Try again". */
+  private wanted = false;
+  private rehearsed = false;
+  private drawPanels: ((result: Result) => TemplateResult) | undefined;
+
+  constructor(private readonly host: Host) {
+    host.addController(this);
+  }
+
+  hostUpdated(): void {
+    const { good, issues } = this.host.calculator.state;
+    if (this.awaited && !this.wanted && (good || issues.length > 0)) {
+      this.wanted = true;
+      afterPaint(this.fetch);
+    }
+    if (!this.here || !good || !this.host.page || this.rehearsed) return;
+    this.rehearsed = true;
+    this.here.rehearse(this.host);
+  }
+
+  /** Is something of them still to come? */
+  get awaited(): boolean {
+    return this.host.view !== 'bar' && !this.here && !this.failed;
+  }
+
+  /** Asks for them, again where that failed. */
+  fetch = (): Promise<void> => {
+    this.pending ??= this.load();
+    return this.pending;
+  };
+
+  private async load(): Promise<void> {
+    const load = () => import('./parts.js');
+    this.failed = false;
+    try {
+      const parts = await load().catch(load);
+      // What they hold is made in one task and drawn in another: an input finds its turn between them.
+      await new Promise(resolve => setTimeout(resolve));
+      this.take(parts);
+    } catch {
+      this.failed = true;
+      this.pending = undefined;
+    }
+    this.host.requestUpdate();
+  }
+
+  private take(parts: Parts): void {
+    const root = this.host.renderRoot as ShadowRoot;
+    const sheets = parts.styles.map(style => style.styleSheet).filter(sheet => sheet !== undefined);
+    root.adoptedStyleSheets = [...root.adoptedStyleSheets, ...sheets];
+    this.drawPanels = parts.panelsOf(this.host);
+    this.here = parts;
+  }
+
+  /** Does what needs them, at once or when they have come. */
+  async use(act: (parts: Parts) => void): Promise<void> {
+    if (!this.here) await this.fetch();
+    if (this.here) act(this.here);
+  }
+
+  panels(result: Result): TemplateResult | typeof nothing {
+    return this.drawPanels?.(result) ?? nothing;
+  }
+
+  /** What stands above the answer where they did not come. */
+  notice(): TemplateResult | typeof nothing {
+    if (!this.failed) return nothing;
+    return html`<div class="notice warn" role="status">
+      ${icons.warning()}
+      <div>
+        <p class="noticehead">The fields and the details could not be fetched. The answer stands without them.</p>
+        <p><button type="button" class="button" @click=${this.fetch}>Try again</button></p>
+      </div>
+    </div>`;
+  }
+}

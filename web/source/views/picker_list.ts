@@ -1,0 +1,255 @@
+// An open list of presets with its search box (the combobox pattern of the ARIA practices guide).
+
+import { css, html, nothing } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import type { Preset, SectionName } from '../border.js';
+import { asText } from '../format.js';
+import { detail, familyTitle, heading, search } from '../preset_search.js';
+import { icons } from './icons.js';
+import { titles } from './pickers.js';
+import type { PickerState, View } from './view.js';
+
+const lists = { model: 'models', gpu: 'gpus', recipe: 'recipes' } as const;
+
+function close(view: View, root: ParentNode | null, section: SectionName): void {
+  view.setPicker(undefined);
+  root?.querySelector<HTMLElement>(`#picker-${section}`)?.focus();
+}
+
+function pick(view: View, section: SectionName, preset: Preset | undefined, event: Event): void {
+  const root = (event.currentTarget as Element).getRootNode() as ShadowRoot;
+  if (preset) view.calculator.choose(section, preset.id);
+  close(view, root, section);
+}
+
+function keys(view: View, picker: PickerState) {
+  return (event: KeyboardEvent) => {
+    const { matches, active, section } = picker;
+    const last = matches.length - 1;
+    const moves: Record<string, number> = {
+      ArrowDown: active >= last ? 0 : active + 1,
+      ArrowUp: active <= 0 ? last : active - 1,
+      PageDown: Math.min(last, active + 8),
+      PageUp: Math.max(0, active - 8),
+    };
+    const next = moves[event.key];
+    if (next !== undefined) view.setPicker({ ...picker, active: next });
+    else if (event.key === 'Enter') pick(view, section, matches[active], event);
+    else if (event.key === 'Escape') close(view, (event.currentTarget as Element).getRootNode() as ShadowRoot, section);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}
+
+/** As many as can be seen at once: the others are drawn when these are on the screen. */
+const inSight = 14;
+
+interface Family {
+  title: string;
+  members: Preset[];
+}
+
+/** Neighbours under one heading. */
+function families(section: SectionName, presets: readonly Preset[]): Family[] {
+  const found: Family[] = [];
+  for (const preset of presets) {
+    const title = heading(section, preset);
+    const last = found.at(-1);
+    if (last?.title === title) last.members.push(preset);
+    else found.push({ title, members: [preset] });
+  }
+  return found;
+}
+
+/** A list as it opens: whole, at the preset that is chosen. */
+export function opened({ calculator }: View, section: SectionName): PickerState {
+  const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], '');
+  const chosen = matches.findIndex(preset => preset.id === (calculator.preset(section)?.id ?? ''));
+  return { section, query: '', matches, active: Math.max(0, chosen), drawn: inSight };
+}
+
+export function list(view: View, picker: PickerState) {
+  const { section, matches, active, drawn } = picker;
+  const { presets } = view.calculator.state.engine!;
+  const { units } = view.calculator.state;
+  const chosen = view.calculator.preset(section)?.id ?? '';
+  const current = matches[active];
+  const from = Math.max(0, Math.min(active - Math.floor(drawn / 2), matches.length - drawn));
+  const shown = matches.slice(from, from + drawn);
+  const option = (preset: Preset) => {
+    const described = section === 'recipe' ? asText(preset.description) : '';
+    return html`<div
+      role="option"
+      id="option-${section}-${preset.id}"
+      class="option ${preset === current ? 'active' : ''}"
+      aria-selected=${preset.id === chosen}
+    >
+      <span class="tick">${preset.id === chosen ? icons.check() : nothing}</span>
+      <span class="optionname">${preset.name}${described ? html`<small>${described}</small>` : nothing}</span>
+      <span class="muted figure">${detail(section, preset, units)}</span>
+    </div>`;
+  };
+  const family = ({ title, members }: Family) => html`<div
+    class="familybox"
+    role="group"
+    aria-label=${title ? familyTitle(section, presets[lists[section]], title) : titles[section]}
+    .style=${`--options:${members.length}`}
+  >
+    ${title ? html`<div class="family" aria-hidden="true">${familyTitle(section, presets[lists[section]], title)}</div>` : nothing}
+    ${repeat(members, preset => preset.id, option)}
+  </div>`;
+  const under = (event: Event) => {
+    const id = (event.target as Element).closest('.option')?.id;
+    return matches.findIndex(preset => `option-${section}-${preset.id}` === id);
+  };
+  const point = (event: Event) => {
+    const index = under(event);
+    if (index >= 0 && index !== active) view.setPicker({ ...picker, active: index });
+  };
+  const choose = (event: Event) => {
+    const index = under(event);
+    if (index >= 0) pick(view, section, matches[index], event);
+  };
+  return html`<div class="list">
+    <div class="find">
+      ${icons.search()}
+      <input
+        id="search-${section}"
+        type="text"
+        role="combobox"
+        autocomplete="off"
+        spellcheck="false"
+        placeholder="Search ${presets[lists[section]].length} ${section === 'gpu' ? 'GPUs' : `${section}s`}"
+        aria-label="Search ${section === 'gpu' ? 'GPUs' : `${section}s`}"
+        aria-expanded="true"
+        aria-controls="options-${section}"
+        aria-autocomplete="list"
+        aria-activedescendant=${current ? `option-${section}-${current.id}` : nothing}
+        .value=${picker.query}
+        @input=${(event: Event) => {
+          const query = (event.target as HTMLInputElement).value;
+          const found = search(section, presets[lists[section]], query);
+          view.setPicker({ section, query, matches: found, active: 0, drawn: inSight });
+        }}
+        @keydown=${keys(view, picker)}
+      />
+    </div>
+    <div
+      class="options"
+      role="listbox"
+      id="options-${section}"
+      aria-label=${titles[section]}
+      @mousedown=${(event: Event) => event.preventDefault()}
+      @pointermove=${point}
+      @click=${choose}
+    >
+      ${repeat(families(section, shown), ({ title, members }) => `${title}/${members[0]!.id}`, family)}
+    </div>
+    ${matches.length === 0 ? html`<p class="nothing muted" role="status">Nothing matches “${picker.query}”.${section === 'model' ? ' Import takes the config.json of any model.' : ''}</p>` : nothing}
+  </div>`;
+}
+
+export const listStyles = css`
+  .list {
+    position: absolute;
+    z-index: 10;
+    inset-block-start: calc(100% + 6px);
+    inset-inline-start: 0;
+    inline-size: max(100%, min(440px, 100cqi));
+    background: var(--surface);
+    border: 1px solid var(--hairline);
+    border-radius: var(--radius);
+    box-shadow: 0 14px 44px light-dark(rgb(20 18 10 / 0.16), rgb(0 0 0 / 0.6));
+    overflow: hidden;
+  }
+  .find {
+    display: flex;
+    align-items: center;
+    gap: 9px;
+    padding-inline: 14px;
+    border-block-end: 1px solid var(--hairline);
+    color: var(--muted);
+  }
+  .find input {
+    flex: 1;
+    min-inline-size: 0;
+    min-block-size: 44px;
+    border: 0;
+    outline: 0;
+    background: none;
+    color: var(--ink);
+  }
+  .find:focus-within {
+    box-shadow: inset 0 -2px 0 var(--accent);
+  }
+  .options {
+    max-block-size: min(380px, 60vh);
+    padding: 4px 6px 8px;
+    overflow-y: auto;
+    overscroll-behavior: contain;
+    scroll-padding-block: 34px 8px;
+  }
+  .familybox {
+    content-visibility: auto;
+    contain-intrinsic-block-size: auto calc(31px * var(--options) + 30px);
+  }
+  .family {
+    padding: 10px 8px 3px 32px;
+    color: var(--muted);
+    font-size: 12px;
+    font-weight: 550;
+  }
+  .option {
+    display: flex;
+    align-items: baseline;
+    gap: 8px;
+    padding: 5px 8px;
+    border-radius: 7px;
+    font-size: 14px;
+    cursor: pointer;
+  }
+  .option.active {
+    background: var(--sunken);
+  }
+  .option[aria-selected='true'] .optionname {
+    font-weight: 640;
+  }
+  .option small {
+    display: block;
+    color: var(--muted);
+    font-size: 12.5px;
+    font-weight: 400;
+    line-height: 1.4;
+  }
+  .optionname {
+    flex: 1;
+    min-inline-size: 0;
+  }
+  .tick {
+    flex: none;
+    inline-size: 16px;
+    block-size: 16px;
+    align-self: center;
+    color: var(--accent);
+  }
+  .nothing {
+    padding: 14px 16px;
+    font-size: 14px;
+  }
+  @media (pointer: coarse) {
+    .option {
+      padding-block: 10px;
+    }
+  }
+  @container (min-width: 720px) {
+    .picker:last-child .list {
+      inset-inline: auto 0;
+    }
+  }
+  @container (max-width: 719px) {
+    .list {
+      inline-size: 100%;
+    }
+  }
+`;
