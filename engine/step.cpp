@@ -89,6 +89,13 @@ Loop loop_of(const Recipe& recipe) {
   return loop;
 }
 
+/// FSDP2 and tensor parallelism each make DTensors of the parameters.
+int dtensor_meshes(const Recipe& r) {
+  const bool sharded =
+      r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2 && r.data_parallel_size * r.context_parallel > 1;
+  return (sharded ? 1 : 0) + (r.tensor_parallel > 1 ? 1 : 0);
+}
+
 class Training {
  public:
   Training(const Config& config, const StepOptions& options, Run& run)
@@ -157,7 +164,7 @@ class Training {
       run_.begin_phase(0, Phase::initialise, "wrap");
       zero_->wrap();
     } else if (!steps_in_host_memory()) {
-      optimizer_ = std::make_unique<OptimizerStep>(config_.recipe, formats_);
+      optimizer_ = std::make_unique<OptimizerStep>(config_.recipe, formats_, dtensor_meshes(config_.recipe));
     }
   }
 
@@ -188,6 +195,7 @@ class Training {
       if (count > 1) name += " micro-batch " + std::to_string(i);
       if (wrapper_) wrapper_->set_last_micro_batch(i == run);
       if (ddp_) ddp_->set_last_micro_batch(i == run);
+      if (zero_) zero_->set_last_micro_batch(i == run);
       micro_batch(model, step, name, labels, i == run);
       keep_inputs();
     }
@@ -221,10 +229,10 @@ class Training {
       if (loop_.drops_losses) loss.reset();
     }
     run_.begin_phase(step, Phase::backward, name + " backward");
-    if (zero_) zero_->begin_backward(last);
     run_backward(mean.defined() ? mean : loss, [this, last] {
       if (wrapper_) wrapper_->end_backward();
-      if (zero_) zero_->end_backward(last);
+      if (zero_) zero_->end_backward();
+      if (zero_ && last) zero_->reduce();
     });
     if (loop_.holds_logits) logits_ = std::move(logits);
     let_go(mask);

@@ -103,7 +103,7 @@ Tensor nemotron_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) 
 Tensor NormLayer::operator()(Tensor argument) const {
   const Tensor x = std::move(argument);  // a module's argument lives until the module returns
   Run& run = active_run();
-  const Set<bool> distributed(run.distributed, run.settings.tensor_parallel.sequence);
+  const Set<bool> distributed(run.new_nodes.distributed, run.settings.tensor_parallel.sequence);
   if (run.compiled_region != 0)
     return form == Form::layer_norm ? compiled_layer_norm(x, weight, bias) : compiled_rms_norm(x, weight);
   switch (form) {

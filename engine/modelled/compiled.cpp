@@ -1,4 +1,5 @@
 // What is not modelled of torch.compile (tensor/compiled.cpp).
+#include "engine/blocks/adapter_format.h"
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/config/formats.h"
 #include "engine/modelled/missing.h"
@@ -26,7 +27,7 @@ bool has_compiled_block(const Model& m) {
 }
 
 bool adapters_compile(const Recipe& recipe) {
-  return recipe.lora.rank == 0 || (recipe.lora.dropout == 0 && recipe.lora.adapter_dtype == formats(recipe).weights);
+  return recipe.lora.rank == 0 || (recipe.lora.dropout == 0 && adapter_format(recipe) == formats(recipe).weights);
 }
 
 constexpr const char* eager = "Set it to false.";

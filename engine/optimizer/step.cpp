@@ -6,19 +6,12 @@ namespace trainmem {
 
 namespace {
 constexpr const char* place_name = "optimizer";
-
-/// FSDP2 and tensor parallelism each make DTensors of the parameters.
-int dtensor_meshes(const Recipe& r) {
-  const bool sharded =
-      r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2 && r.data_parallel_size * r.context_parallel > 1;
-  return (sharded ? 1 : 0) + (r.tensor_parallel > 1 ? 1 : 0);
-}
 }  // namespace
 
-OptimizerStep::OptimizerStep(const Recipe& recipe, const Formats& formats)
+OptimizerStep::OptimizerStep(const Recipe& recipe, const Formats& formats, int meshes)
     : in_backward_(recipe.optimizer_implementation == OptimizerImplementation::in_backward),
       clipping_(recipe.gradient_clipping && !in_backward_),
-      meshes_(dtensor_meshes(recipe)) {
+      meshes_(meshes) {
   const Place place(place_name, Component::optimizer_temporaries);
   for (const OptimizerPart& part : optimizer_parts(recipe.optimizer)) {
     OptimizerWalk& walk =

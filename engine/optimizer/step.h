@@ -11,8 +11,9 @@ namespace trainmem {
 
 class OptimizerStep {
  public:
-  /// Constructs the optimizer of the active run's parameters. One that steps inside backward hooks them.
-  OptimizerStep(const Recipe& recipe, const Formats& formats);
+  /// Constructs the optimizer of the active run's parameters. One that steps inside backward hooks them. `meshes`: see
+  /// clip_gradient_norm.
+  OptimizerStep(const Recipe& recipe, const Formats& formats, int meshes = 0);
   ~OptimizerStep();
   OptimizerStep(const OptimizerStep&) = delete;
   OptimizerStep& operator=(const OptimizerStep&) = delete;

@@ -199,7 +199,7 @@ void Fsdp1::gather_all(std::size_t index) {
 }
 
 Tensor Fsdp1::before_forward(int index, Tensor input) {
-  const bool again = active_run().recomputing;
+  const bool again = active_run().recomputing.second_forward;
   if (again && !words_.inside_recomputation) return input;
   if (!initialised_) initialise_lazily();
   if (index == 0 && !again) {  // a new forward: the gradients of the last step go
@@ -232,7 +232,7 @@ Tensor Fsdp1::before_recomputation(int index, Tensor input) {
 }
 
 Tensor Fsdp1::after_forward(int index, Tensor output) {
-  const bool again = active_run().recomputing;
+  const bool again = active_run().recomputing.second_forward;
   if (again && !words_.inside_recomputation) return output;
   const auto at = static_cast<std::size_t>(index);
   free_after_forward(groups_[at]);

@@ -180,7 +180,7 @@ void Fsdp2::prefetch(std::size_t index, Pass pass) {
 }
 
 Tensor Fsdp2::before_forward(int index, Tensor input) {
-  if (active_run().recomputing) return input;
+  if (active_run().recomputing.second_forward) return input;
   const auto at = static_cast<std::size_t>(index);
   const std::size_t experts = groups_[at].experts;
   const auto hook = [this](Tensor tensor, std::size_t group) {
@@ -202,7 +202,7 @@ Tensor Fsdp2::before_forward(int index, Tensor input) {
 }
 
 Tensor Fsdp2::after_forward(int index, Tensor output) {
-  if (active_run().recomputing) return output;
+  if (active_run().recomputing.second_forward) return output;
   const auto at = static_cast<std::size_t>(index);
   for (const std::size_t each : {at, groups_[at].experts}) {
     if (each == 0 && each != at) continue;

@@ -65,10 +65,16 @@ class StageTraining {
     const megatron::AttentionBackend attention = megatron::attention_backend(config_);
     std::vector<ChunkParameters> parameters;
     for (const PipelineChunk& chunk : stage_.chunks) {
-      models_.push_back(std::make_unique<megatron::StageModel>(
-          megatron::Settings{config_.model, config_.recipe, dtype, attention, sizes_, chunk, &buffers_, false,
-                             megatron::float8_products(config_)},
-          options_.fold));
+      models_.push_back(
+          std::make_unique<megatron::StageModel>(megatron::Settings{.model = config_.model,
+                                                                    .recipe = config_.recipe,
+                                                                    .dtype = dtype,
+                                                                    .attention = attention,
+                                                                    .sizes = sizes_,
+                                                                    .stage = chunk,
+                                                                    .buffers = &buffers_,
+                                                                    .float8 = megatron::float8_products(config_),
+                                                                    .folds = options_.fold}));
       const megatron::StageModel& model = *models_.back();
       parameters.push_back({model.parameters(), model.expert_parameters(), model.float8_parameters()});
     }
@@ -128,7 +134,7 @@ class StageTraining {
       case PipelineTurn::Work::backward: return backward(chunk);
       case PipelineTurn::Work::input: {
         put_off_[chunk].emplace_back();
-        const Set<std::vector<PutOffProduct>*> put_off(run_.put_off_products, &put_off_[chunk].back());
+        const Set<std::vector<megatron::PutOffProduct>*> put_off(run_.put_off_products, &put_off_[chunk].back());
         return backward(chunk);
       }
       case PipelineTurn::Work::weights: return weights(chunk);
@@ -172,7 +178,7 @@ class StageTraining {
   /// Weight gradients that a backward put off: they go straight to the main gradients.
   void weights(std::size_t chunk) {
     phase(Phase::backward, " backward");
-    std::vector<PutOffProduct>& products = put_off_[chunk].front();
+    std::vector<megatron::PutOffProduct>& products = put_off_[chunk].front();
     for (std::size_t i = 0; i < products.size();) {
       const std::int32_t layer = products[i].layer;
       const Repeat repeat(run_.times_of(layer));
@@ -203,11 +209,11 @@ class StageTraining {
   megatron::Buffers buffers_;
   std::vector<std::unique_ptr<megatron::StageModel>> models_;  ///< of each chunk
   std::int32_t step_ = 0;
-  std::vector<std::deque<InFlight>> in_flight_;                  ///< of each chunk
-  std::vector<std::deque<std::vector<PutOffProduct>>> put_off_;  ///< of each chunk, by backward
-  InFlight last_;                                                ///< whose backward ran last
-  Tensor received_;                                              ///< gradient from the next stage
-  Tensor sent_;                                                  ///< gradient for the previous stage
+  std::vector<std::deque<InFlight>> in_flight_;                            ///< of each chunk
+  std::vector<std::deque<std::vector<megatron::PutOffProduct>>> put_off_;  ///< of each chunk, by backward
+  InFlight last_;                                                          ///< whose backward ran last
+  Tensor received_;                                                        ///< gradient from the next stage
+  Tensor sent_;                                                            ///< gradient for the previous stage
   std::vector<Tensor> workspaces_;
 };
 
@@ -221,10 +227,14 @@ std::int64_t megatron_parameters(const Config& config, std::int64_t stage) {
   megatron::Buffers buffers;
   Size sum = 0;
   for (const PipelineChunk& chunk : stages[static_cast<std::size_t>(stage)].chunks) {
-    const megatron::StageModel model(
-        {config.model, config.recipe, megatron_weights(config.recipe), megatron::attention_backend(config),
-         megatron::rank_sizes(config), chunk, &buffers},
-        true);
+    const megatron::StageModel model({.model = config.model,
+                                      .recipe = config.recipe,
+                                      .dtype = megatron_weights(config.recipe),
+                                      .attention = megatron::attention_backend(config),
+                                      .sizes = megatron::rank_sizes(config),
+                                      .stage = chunk,
+                                      .buffers = &buffers,
+                                      .folds = true});
     sum = sum + model.parameters() + model.expert_parameters();
   }
   return sum.value();

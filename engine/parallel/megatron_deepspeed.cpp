@@ -77,7 +77,7 @@ class StageTraining {
     run_.begin_phase(0, Phase::initialise, "init");
     zero_ = make_zero(config_.recipe);
     megatron::Buffers buffers;
-    model_ = std::make_unique<megatron::StageModel>(settings(&buffers), false);
+    model_ = std::make_unique<megatron::StageModel>(settings(&buffers));
     run_.begin_phase(0, Phase::initialise, "wrap");
     zero_->wrap();
     make_buffers();
@@ -94,7 +94,7 @@ class StageTraining {
     run_.closed = true;
   }
 
-  std::int64_t parameters() { return megatron::StageModel(settings(nullptr), false).parameters().value(); }
+  std::int64_t parameters() { return megatron::StageModel(settings(nullptr)).parameters().value(); }
 
  private:
   megatron::Settings settings(megatron::Buffers* buffers) const {
@@ -206,7 +206,7 @@ class StageTraining {
       const Tensor gradient = partitioned() ? whole() : received_;
       run_backward(slot.output, gradient);
     }
-    zero_->end_backward(false);
+    zero_->end_backward();
     slot.output.reset();
     slot.sent.reset();
     if (!slot.input.defined()) return;

@@ -101,7 +101,7 @@ Tensor gather_sequence(Tensor argument) {
   const Tensor x = std::move(argument);
   const TensorParallel& parallel = active_run().settings.tensor_parallel;
   if (parallel.size == 1 || !parallel.sequence) return x;
-  const Set<bool> distributed(active_run().distributed, true);
+  const Set<bool> distributed(active_run().new_nodes.distributed, true);
   const Ref<Node> node = begin_node(redistribute_rule, {&x});
   Tensor result = all_gather(x, 1);
   if (node) {

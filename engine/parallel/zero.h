@@ -17,10 +17,11 @@ class Zero {
   virtual ~Zero() = default;
   /// The model has been made: divides its weights.
   virtual void wrap() = 0;
-  virtual void begin_backward(bool /*last*/) {}
-  /// A backward has ended; `last`: the optimizer's step follows.
-  virtual void end_backward(bool last) = 0;
-  /// In a pipeline no backward is the last one: gradients are reduced when all have ended.
+  /// Whether the backward that follows is the last one before the optimizer's step. In a pipeline nobody says.
+  virtual void set_last_micro_batch(bool /*last*/) {}
+  /// A backward has ended.
+  virtual void end_backward() = 0;
+  /// The step's last backward has ended: reduces what backwards have left.
   virtual void reduce() {}
   virtual void step() = 0;
 };

@@ -63,12 +63,11 @@ void Zero0::reduce_fp16() const {
   }
 }
 
-void Zero0::end_backward(bool last) {
+void Zero0::end_backward() {
   if (is_bf16()) {  // update_hp_grads: one cast after another
     const Place place("data parallelism", Component::gradients);
     for (const Tensor& weight : weights_) allocate(weight.shape(), DType::float32, {&cast_rule});
   }
-  if (last) reduce();
 }
 
 void Zero0::reduce() {

@@ -18,7 +18,7 @@ class Zero0 : public Zero {
   explicit Zero0(const Recipe& recipe) : recipe_(recipe) {}
 
   void wrap() override;
-  void end_backward(bool last) override;
+  void end_backward() override;
   void reduce() override;
   void step() override;
 

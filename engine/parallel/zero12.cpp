@@ -86,8 +86,6 @@ void Zero12::wrap() {
   master_ = std::make_unique<MasterWeights>(recipe_, master);
 }
 
-void Zero12::begin_backward(bool last) { last_backward_ = last; }
-
 void Zero12::receive(const Tensor& /*leaf*/, std::size_t index) {
   if (!bucket_.defined()) {
     const Place place("data parallelism", Component::communication);
@@ -179,12 +177,19 @@ void Zero12::send_to_host(const Weight& weight) const {
   const Tensor wide = allocate({elements}, DType::float32, {&gradient_rule});
 }
 
-void Zero12::end_backward(bool last) {
-  if (recipe_.data_parallel == DataParallel::zero1) {
-    if (!last) return;
-    if (!recipe_.zero_overlap_comm || !last_backward_)  // else they were added as they appeared
-      for (std::size_t i = 0; i < weights_.size(); ++i) add_to_bucket(i);
-  }
+void Zero12::end_backward() {
+  if (recipe_.data_parallel == DataParallel::zero2) empty_buckets();
+}
+
+void Zero12::reduce() {
+  if (recipe_.data_parallel == DataParallel::zero2) return;
+  if (!recipe_.zero_overlap_comm)  // else they were added as they appeared
+    for (std::size_t i = 0; i < weights_.size(); ++i) add_to_bucket(i);
+  empty_buckets();
+}
+
+/// The last of a backward's gradients are reduced; those of this GPU's part are added to earlier ones.
+void Zero12::empty_buckets() {
   reduce_bucket();
   if (!averaged_.defined()) averaged_ = reduced_;  // else added in place
   reduced_.reset();

@@ -19,9 +19,9 @@ class Zero12 : public Zero {
   ~Zero12() override;
 
   void wrap() override;
-  void begin_backward(bool last) override;
-  void end_backward(bool last) override;
-  void reduce() override { end_backward(true); }
+  void set_last_micro_batch(bool last) override { last_backward_ = last; }
+  void end_backward() override;
+  void reduce() override;
   void step() override;
 
  private:
@@ -35,6 +35,7 @@ class Zero12 : public Zero {
   void add_to_bucket(std::size_t index);
   void reduce_bucket();
   void all_reduce() const;
+  void empty_buckets();
   void send_to_host(const Weight& weight) const;
   bool owned(const Weight& weight) const { return weight.end > first_; }
 

@@ -283,7 +283,7 @@ void Zero3::reduce_bucket() {
   bucket_elements_ = 0;
 }
 
-void Zero3::end_backward(bool /*last*/) {
+void Zero3::end_backward() {
   if (!embedding_.empty()) {
     end_backward_of_module();
     use(embedding_);

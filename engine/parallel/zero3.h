@@ -18,13 +18,13 @@ namespace trainmem {
 
 class Zero3 : public Zero, public OperationHooks {
  public:
-  /// Hooks the run's parameter_maker and operation_hooks while it lives.
+  /// Hooks the run's new_parameters.maker and operation_hooks while it lives.
   explicit Zero3(const Recipe& recipe);
   ~Zero3() override;
 
   void wrap() override;
-  void begin_backward(bool last) override { last_backward_ = last; }
-  void end_backward(bool last) override;
+  void set_last_micro_batch(bool last) override { last_backward_ = last; }
+  void end_backward() override;
   void step() override;
   void before_operation(std::initializer_list<const Tensor*> arguments, Node* node) override;
   void after_operation() override;

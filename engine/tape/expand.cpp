@@ -16,7 +16,7 @@ struct Origin {
 
 /// What the group allocates in one pass.
 struct GroupPass {
-  bool falling = false;
+  LayerOrder order = LayerOrder::rising;
   std::vector<std::uint32_t> storages;  ///< of the folded recording
   std::vector<std::int32_t> copies;     ///< of the full one: turn by turn
 };
@@ -77,11 +77,12 @@ class Expansion {
     std::uint32_t ordinal = 0;
     for (const RepeatMark& mark : folded_.repeats) {
       if (mark.layer < 0) continue;
-      const bool goes_on = previous != nullptr && mark.falling == previous->falling &&
-                           (mark.falling ? mark.layer < previous->layer : mark.layer > previous->layer);
+      const bool falls = mark.order == LayerOrder::falling;
+      const bool goes_on = previous != nullptr && mark.order == previous->order &&
+                           (falls ? mark.layer < previous->layer : mark.layer > previous->layer);
       if (!goes_on) {
         passes_.emplace_back();
-        passes_.back().falling = mark.falling;
+        passes_.back().order = mark.order;
       }
       if (!goes_on || unit_of(mark.layer) != unit) ordinal = 0;
       unit = unit_of(mark.layer);
@@ -114,10 +115,11 @@ class Expansion {
   bool write_stretch(const RepeatMark& mark) {
     const std::int32_t unit = unit_of(mark.layer);
     if (unit != 0) return write(mark.first_event, mark.end_event, unit, 0);
+    const bool falls = mark.order == LayerOrder::falling;
     const std::size_t place = next_place_;
     for (std::int32_t i = 0; i < times_; ++i) {
       next_place_ = place;
-      if (!write(mark.first_event, mark.end_event, 0, mark.falling ? times_ - 1 - i : i)) return false;
+      if (!write(mark.first_event, mark.end_event, 0, falls ? times_ - 1 - i : i)) return false;
     }
     return true;
   }
@@ -167,7 +169,8 @@ class Expansion {
       if (unit == -1) return copy(origin, 0);
       if (unit == 1) return copy(origin, times_ - 1);
       if (unit != outside) return nothing;
-      return copy(origin, passes_[static_cast<std::size_t>(origin.pass)].falling ? 0 : times_ - 1);
+      const LayerOrder order = passes_[static_cast<std::size_t>(origin.pass)].order;
+      return copy(origin, order == LayerOrder::falling ? 0 : times_ - 1);
     }
     if (unit != 0) return ids_[storage];
     if (origin.unit != -1 && origin.unit != 1) return nothing;

@@ -63,13 +63,16 @@ struct PlaceMark {
   std::int32_t layer = -1;
 };
 
+/// How a pass through the model meets its layers: from the first to the last, or, as in backward, the other way.
+enum class LayerOrder : std::uint8_t { rising, falling };
+
 /// Events [first_event, end_event) happen `times` times in a row. Repeats nest or lie apart.
 struct RepeatMark {
   std::uint32_t first_event = 0;
   std::uint32_t end_event = 0;
   Size times = 1;
-  std::int32_t layer = -1;  ///< the first of the layers that take turns; -1: what repeats is not layers
-  bool falling = false;     ///< the last layer's turn comes first, as in backward
+  std::int32_t layer = -1;                ///< the first of the layers that take turns; -1: what repeats is not layers
+  LayerOrder order = LayerOrder::rising;  ///< in which the layers take turns
 };
 
 /// Arithmetic, and memory traffic that no allocation shows: see tensor/work.h.

@@ -32,12 +32,12 @@ Ref<Node> new_node(const Rule& rule) {
   Run& run = active_run();
   auto* node = new Node;
   node->rule = &rule;
-  node->sequence = run.next_sequence++;
+  node->sequence = run.new_nodes.next_sequence++;
   node->place = run.place;
   node->layer = run.layer;
   node->region = run.compiled_region;
   node->component = run.component;
-  node->distributed = run.distributed && run.compiled_region == 0;
+  node->distributed = run.new_nodes.distributed && run.compiled_region == 0;
   return Ref<Node>(node);
 }
 
@@ -45,7 +45,7 @@ Ref<Node> new_node(const Rule& rule) {
 
 Ref<Node> begin_node(const Rule& rule, std::initializer_list<const Tensor*> arguments) {
   const Run& run = active_run();
-  if (!run.grad_enabled || run.stopped) return {};
+  if (!run.grad_enabled || run.recomputing.complete) return {};
   bool wanted = false;
   for (const Tensor* argument : arguments) wanted = wanted || (argument != nullptr && argument->requires_grad());
   Ref<Node> node;
@@ -59,7 +59,7 @@ Ref<Node> begin_node(const Rule& rule, std::initializer_list<const Tensor*> argu
 
 Ref<Node> begin_node(const Rule& rule, const std::vector<Tensor>& arguments) {
   const Run& run = active_run();
-  if (!run.grad_enabled || run.stopped) return {};
+  if (!run.grad_enabled || run.recomputing.complete) return {};
   if (std::none_of(arguments.begin(), arguments.end(), [](const Tensor& t) { return t.requires_grad(); })) return {};
   Ref<Node> node = new_node(rule);
   for (const Tensor& argument : arguments) node->next.push_back(edge_to(argument));
@@ -71,9 +71,9 @@ bool wants(const Ref<Node>& node, int n) { return node && node->next[static_cast
 void keep(const Ref<Node>& node, const Tensor& tensor) {
   if (!node) return;
   Run& run = active_run();
-  if (run.stopped) return;
-  if (run.hooks != nullptr) {
-    node->kept.push_back(run.hooks->pack(tensor));
+  if (run.recomputing.complete) return;
+  if (run.saved_tensor_hooks != nullptr) {
+    node->kept.push_back(run.saved_tensor_hooks->pack(tensor));
     return;
   }
   note_kept(tensor, *node->rule);
@@ -97,7 +97,7 @@ void finish_node(const Ref<Node>& node, const Tensor& result) {
 
 Tensor require_gradient(Tensor tensor) {
   constexpr static Rule rule{"requires_grad_", "", "transformers modeling_utils.py: enable_input_require_grads"};
-  if (tensor.requires_grad() || active_run().stopped || !active_run().grad_enabled) return tensor;
+  if (tensor.requires_grad() || active_run().recomputing.complete || !active_run().grad_enabled) return tensor;
   const Ref<Node> node = new_node(rule);
   node->kept.push_back(Kept(detach(tensor)));  // the accumulation node of a leaf holds the leaf
   node->backward = [](Backward&) {};

@@ -37,7 +37,7 @@ class BackwardEngine {
   std::vector<Ref<Node>> ready_;    ///< a heap, the latest first
   std::vector<Ref<Node>> put_off_;  ///< leaves whose gradients a compiled graph returns at its end
   std::int32_t put_off_region_ = 0;
-  LayerStretches stretches_{true};
+  LayerStretches stretches_{LayerOrder::falling};
   std::int32_t layer_ = active_run().layer;
 };
 

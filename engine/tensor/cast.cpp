@@ -57,7 +57,7 @@ Tensor autocast_low(Tensor argument) {
     note_traffic(Pass::forward, Component::weights, x.elements() * element_bytes(x.dtype()));
     copy = to(std::move(x), run.autocast.dtype, autocast_rule.name);
   }
-  if (!run.stopped) note_kept(copy, autocast_rule);
+  if (!run.recomputing.complete) note_kept(copy, autocast_rule);
   run.autocast_copies.copies[weight.get()] = copy;
   run.autocast_copies.order.emplace_back(weight, run.layer);
   return copy;

@@ -63,7 +63,8 @@ struct FillHooks : SavedTensorHooks {
   Kept pack(const Tensor& tensor) override {
     Tensor kept = detach(tensor);
     frame.tensors.push_back(kept);
-    if (frame.early_stop && static_cast<int>(frame.tensors.size()) == frame.holders) active_run().stopped = true;
+    if (frame.early_stop && static_cast<int>(frame.tensors.size()) == frame.holders)
+      active_run().recomputing.complete = true;
     return Kept(std::move(kept));
   }
 };
@@ -74,11 +75,11 @@ void Frame::recompute() {
   tensors.reserve(static_cast<std::size_t>(holders));
   FillHooks fill(*this);
   const Set<bool> grad(run.grad_enabled, true);
-  const Set<SavedTensorHooks*> hooks(run.hooks, &fill);
-  const Set<bool> stopped(run.stopped, false);
-  const Set<bool> again(run.recomputing, true);
+  const Set<SavedTensorHooks*> hooks(run.saved_tensor_hooks, &fill);
+  const Set<bool> stopped(run.recomputing.complete, false);
+  const Set<bool> again(run.recomputing.second_forward, true);
   const AutocastScope scope(autocast);
-  const Set<SelectiveResults*> results(run.selective, selective.get());
+  const Set<SelectiveResults*> results(run.recomputing.selective, selective.get());
   if (selective) {
     selective->second_forward = true;
     selective->products = 0;
@@ -112,9 +113,9 @@ Tensor checkpoint(Forward forward, Tensor argument, const CheckpointOptions& opt
   frame->autocast = run.autocast;
   frame->early_stop = options.early_stop;
   if (options.selective) frame->selective = std::make_unique<SelectiveResults>();
-  const Set<SelectiveResults*> results(run.selective, frame->selective.get());
+  const Set<SelectiveResults*> results(run.recomputing.selective, frame->selective.get());
   DropHooks drop(frame);
-  const Set<SavedTensorHooks*> hooks(run.hooks, &drop);
+  const Set<SavedTensorHooks*> hooks(run.saved_tensor_hooks, &drop);
   Tensor result = frame->forward(x);
   if (frame->selective && run.settings.compiles_blocks) frame->selective->drop_unneeded();
   return result;
@@ -168,7 +169,7 @@ Tensor checkpoint_reentrant(Forward forward, Tensor argument, Tensor** beside) {
       {
         const Set<bool> grad(active.grad_enabled, true);
         const AutocastScope scope(autocast);
-        const Set<bool> again(active.recomputing, true);
+        const Set<bool> again(active.recomputing.second_forward, true);
         if (zeros.defined()) {
           const Set<Tensor*> returned(*beside, &output_beside);
           output = forward(input);

@@ -87,12 +87,12 @@ Place::~Place() {
 Layer::Layer(std::int32_t index) : previous_(active_run().layer) { active_run().layer = index; }
 Layer::~Layer() { active_run().layer = previous_; }
 
-Repeat::Repeat(Size times, std::int32_t layer, bool falling) {
+Repeat::Repeat(Size times, std::int32_t layer, LayerOrder order) {
   const Run& run = active_run();
   const bool once = times.line() == 0 && times.recorded() == 1;
   if (once && (layer < 0 || !run.folding.marks_layers)) return;
   mark_ = static_cast<std::int64_t>(run.tape.repeats.size());
-  run.tape.repeats.push_back({static_cast<std::uint32_t>(run.tape.events.size()), 0, times, layer, falling});
+  run.tape.repeats.push_back({static_cast<std::uint32_t>(run.tape.events.size()), 0, times, layer, order});
 }
 
 Repeat::~Repeat() {
@@ -107,7 +107,7 @@ void LayerStretches::enter(std::int32_t layer) {
   if (group == group_) return;
   repeat_.reset();
   group_ = group;
-  if (group >= 0) repeat_.emplace(run.times_of(layer), group, falling_);
+  if (group >= 0) repeat_.emplace(run.times_of(layer), group, order_);
 }
 
 AutocastScope::AutocastScope(Autocast autocast) : previous_(active_run().autocast) { active_run().autocast = autocast; }

@@ -20,6 +20,9 @@ namespace trainmem {
 class SavedTensorHooks;
 struct SelectiveResults;
 class Node;
+namespace megatron {
+struct PutOffProduct;
+}
 
 /// Told about operations: before they allocate anything, and when their results are there.
 class OperationHooks {
@@ -37,15 +40,6 @@ struct Autocast {
   DType dtype = DType::bfloat16;
 };
 
-/// Factors of a weight's gradient that is computed later than its backward (zero-bubble schedules).
-struct PutOffProduct {
-  Tensor input;
-  Tensor gradient;
-  Shape gathered;        ///< all rows of the input
-  bool gathers = false;  ///< the input is a part of the sequence
-  std::int32_t layer = -1;
-};
-
 /// A parameter of the model, in the list that optimizers are given.
 struct RegisteredParameter {
   Tensor tensor;
@@ -59,6 +53,19 @@ struct NewParameters {
   std::int32_t group = 0;                                         ///< see RegisteredParameter
   bool frozen = false;                                            ///< they want no gradient
   bool experts = false;  ///< they are stacks of experts: dimension 0 is of this GPU's alone
+};
+
+/// What nodes of autograd that are made now are like.
+struct NewNodes {
+  std::uint64_t next_sequence = 1;
+  bool distributed = false;  ///< they are of DTensors, whose gradients are not added in place
+};
+
+/// A forward that is run again, or will be.
+struct Recomputing {
+  bool second_forward = false;            ///< it runs
+  bool complete = false;                  ///< it has everything it needs: nothing is allocated or kept any more
+  SelectiveResults* selective = nullptr;  ///< of the block that runs, in either forward, if operations are chosen
 };
 
 /// Weights cast by autocast, which are cast once.
@@ -85,8 +92,7 @@ class Run {
   ~Run();
 
   Recording& tape;
-  bool closed = false;   ///< the tape is complete: what goes now is no longer written to it
-  bool stopped = false;  ///< a recomputation has everything it needs: nothing is allocated or kept any more
+  bool closed = false;  ///< the tape is complete: what goes now is no longer written to it
 
   // What is allocated now: where, on which stream, as what.
   Stream stream = Stream::compute;
@@ -96,13 +102,11 @@ class Run {
 
   // The mode of autograd.
   bool grad_enabled = true;
-  bool recomputing = false;  ///< a recomputed forward is running
-  bool distributed = false;  ///< nodes made now are of DTensors, whose gradients are not added in place
-  SavedTensorHooks* hooks = nullptr;
+  NewNodes new_nodes;
+  Recomputing recomputing;
+  SavedTensorHooks* saved_tensor_hooks = nullptr;
   OperationHooks* operation_hooks = nullptr;
-  SelectiveResults* selective = nullptr;  ///< of the block that runs, under recomputation chosen by operations
-  std::vector<PutOffProduct>* put_off_products = nullptr;  ///< null: weight gradients are computed in backward
-  std::uint64_t next_sequence = 1;
+  std::vector<megatron::PutOffProduct>* put_off_products = nullptr;  ///< null: backward computes weight gradients
   Autocast autocast;
   AutocastCopies autocast_copies;
 
@@ -183,7 +187,7 @@ class Layer {
 /// Marks the events of its scope as happening `times` times; see RepeatMark.
 class Repeat {
  public:
-  explicit Repeat(Size times, std::int32_t layer = -1, bool falling = false);
+  explicit Repeat(Size times, std::int32_t layer = -1, LayerOrder order = LayerOrder::rising);
   ~Repeat();
   Repeat(const Repeat&) = delete;
   Repeat& operator=(const Repeat&) = delete;
@@ -195,13 +199,13 @@ class Repeat {
 /// Marks the stretches of layers that are passed one after another; those that take turns are one stretch.
 class LayerStretches {
  public:
-  explicit LayerStretches(bool falling = false) : falling_(falling) {}
+  explicit LayerStretches(LayerOrder order = LayerOrder::rising) : order_(order) {}
   /// What follows is of this layer; -1: of none.
   void enter(std::int32_t layer);
   void leave() { enter(-1); }
 
  private:
-  bool falling_;
+  LayerOrder order_;
   std::int32_t group_ = -1;
   std::optional<Repeat> repeat_;
 };

@@ -46,7 +46,7 @@ struct SelectiveResults {
 template <class Make>
 std::vector<Tensor> keep_or_take(SelectiveResults& selective, SelectiveResults::List& list, Make make) {
   if (selective.second_forward) {
-    if (active_run().stopped || list.taken == list.results.size()) return make();
+    if (active_run().recomputing.complete || list.taken == list.results.size()) return make();
     return std::move(list.results[list.taken++]);
   }
   std::vector<Tensor> results = make();
@@ -59,7 +59,7 @@ std::vector<Tensor> keep_or_take(SelectiveResults& selective, SelectiveResults::
 /// The result of a matrix product without bias: of a block's products, the first, third, ... are kept.
 template <class Make>
 Tensor selected_product(const Shape& weight, Make make) {
-  SelectiveResults* selective = active_run().selective;
+  SelectiveResults* selective = active_run().recomputing.selective;
   if (selective == nullptr || (selective->router.rank() > 0 && weight == selective->router)) return make();
   if (++selective->products % 2 == 0) return make();
   return keep_or_take(*selective, selective->kept_products, [&] { return std::vector<Tensor>{make()}; })[0];
@@ -68,7 +68,7 @@ Tensor selected_product(const Shape& weight, Make make) {
 /// The result of a reduce-scatter or an all-to-all.
 template <class Make>
 Tensor selected_collective(Make make) {
-  SelectiveResults* selective = active_run().selective;
+  SelectiveResults* selective = active_run().recomputing.selective;
   if (selective == nullptr) return make();
   return keep_or_take(*selective, selective->kept_others, [&] { return std::vector<Tensor>{make()}; })[0];
 }
@@ -76,7 +76,7 @@ Tensor selected_collective(Make make) {
 /// The results of an attention kernel, or of top-k.
 template <class Make>
 std::vector<Tensor> selected_results(Make make) {
-  SelectiveResults* selective = active_run().selective;
+  SelectiveResults* selective = active_run().recomputing.selective;
   return selective == nullptr ? make() : keep_or_take(*selective, selective->kept_others, make);
 }
 

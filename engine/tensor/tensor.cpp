@@ -76,7 +76,7 @@ Size bytes_of(const Size& elements, DType dtype) {
 
 void write_to_tape(Storage* storage, const Shape& shape, DType dtype, const Label& label) {
   Run& run = *storage->run;
-  if (run.stopped) return;
+  if (run.recomputing.complete) return;
   StorageRecord record;
   record.bytes = storage->bytes.recorded();
   record.size_line = storage->bytes.line();

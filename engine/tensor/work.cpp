@@ -8,7 +8,7 @@ namespace {
 
 void note(Pass pass, Component component, Bytes bytes, double operations) {
   Run& run = active_run();
-  if (run.stopped) return;
+  if (run.recomputing.complete) return;
   const auto event = static_cast<std::uint32_t>(run.tape.events.size());
   run.tape.work.push_back({event, component, pass == Pass::forward, bytes, operations});
 }

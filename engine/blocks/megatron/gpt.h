@@ -56,6 +56,7 @@ struct Settings {
   Buffers* buffers = nullptr;
   bool deepspeed = false;        ///< a stage of Megatron-DeepSpeed's GPTModelPipe: weights have memory of their own
   Float8 float8 = Float8::none;  ///< products of the layers; the head's are in 16 bits
+  bool folds = false;            ///< equal layers in a row are one layer that stands for all of them
 };
 
 /// How the layers multiply under precision fp8.
@@ -67,8 +68,7 @@ Sizes rank_sizes(const Config& config);
 /// Adds the parameters of a stage to the run and holds what its forward needs.
 class StageModel {
  public:
-  /// `fold`: equal layers in a row are one layer that stands for all of them.
-  StageModel(const Settings& settings, bool fold);
+  explicit StageModel(const Settings& settings);
 
   /// The stage's forward: `input` is the previous stage's output, undefined on the first one. The result is the
   /// hidden states, or on the last stage the loss; Megatron-DeepSpeed's is the logits in fp32.
@@ -129,7 +129,7 @@ class StageModel {
     Size times = 1;
   };
 
-  void make_units(bool fold);
+  void make_units();
   Tensor run(const Unit& unit, Tensor hidden) const;
   /// A parameter without memory of its own, whose gradient is let go of once it is added to the main gradients.
   /// Megatron-DeepSpeed's have memory, and are called `name` on the tape.

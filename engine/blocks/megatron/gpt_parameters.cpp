@@ -153,9 +153,9 @@ StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool re
 }
 
 /// transformer_block.py, _checkpointed_forward. Method block: the first layers of a chunk, each for itself; uniform:
-/// all layers, in groups. Of equal units in a row the outer two touch what lies outside; with `fold` one of the others
+/// all layers, in groups. Of equal units in a row the outer two touch what lies outside; folded, one of the others
 /// stands for them all.
-void StageModel::make_units(bool fold) {
+void StageModel::make_units() {
   const Recipe& recipe = settings_.recipe;
   const std::int64_t layers = settings_.stage.layers;
   const std::int64_t named = recipe.recomputation_layers;
@@ -181,7 +181,7 @@ void StageModel::make_units(bool fold) {
   for (std::size_t first = 0; first < planned.size();) {
     std::size_t last = first;
     while (last + 1 < planned.size() && equal(planned[first], planned[last + 1])) ++last;
-    const bool folds = fold && last - first >= 3;
+    const bool folds = settings_.folds && last - first >= 3;
     for (std::size_t i = first; i <= last; ++i) {
       const bool stands_for_others = folds && i == first + 1;
       const Size times = stands_for_others ? Size(static_cast<std::int64_t>(last - first) - 1) : Size(1);
@@ -196,7 +196,7 @@ void StageModel::make_units(bool fold) {
   }
 }
 
-StageModel::StageModel(const Settings& settings, bool fold) : settings_(settings) {
+StageModel::StageModel(const Settings& settings) : settings_(settings) {
   const Sizes& z = settings_.sizes;
   const Recipe& recipe = settings_.recipe;
   const PipelineChunk& stage = settings_.stage;
@@ -207,7 +207,7 @@ StageModel::StageModel(const Settings& settings, bool fold) : settings_(settings
     if (settings_.model.embedding_norm) embedding_norm_ = make_norm(z.h, "embedding norm", 1);
   }
   recomputed_ = recomputed_modules(recipe);
-  make_units(fold);
+  make_units();
   if (stage.last) {
     final_norm_ = make_norm(z.h, "final norm", 1);
     make_head();

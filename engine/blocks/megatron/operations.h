@@ -37,6 +37,15 @@ struct ParallelLinear {
   Float8 float8 = Float8::none;
 };
 
+/// Factors of a weight's gradient that is computed later than its backward (zero-bubble schedules).
+struct PutOffProduct {
+  Tensor input;
+  Tensor gradient;
+  Shape gathered;        ///< all rows of the input
+  bool gathers = false;  ///< the input is a part of the sequence
+  std::int32_t layer = -1;
+};
+
 /// Gathers the sequence if it is divided, then multiplies: (s, b, out). Keeps its input as it came, or in fp8.
 Tensor column_linear(Tensor x, const ParallelLinear& layer, const SequenceLayout& layout, const char* role);
 /// Multiplies, then adds up over the ranks: (s or s / t, b, out). The bias is added later, by bias_dropout_add.

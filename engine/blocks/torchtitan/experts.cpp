@@ -50,7 +50,7 @@ Experts::Experts(const Model& m, DType dtype) : model_(m) {
 }
 
 void Experts::note_router() const {
-  if (SelectiveResults* selective = active_run().selective) selective->router = router_.shape();
+  if (SelectiveResults* selective = active_run().recomputing.selective) selective->router = router_.shape();
 }
 
 /// TokenChoiceTopKRouter: the gate in fp32; DeepSeek-V3 scores by sigmoid, DeepSeek-V2 and Qwen 3 by softmax;

@@ -133,16 +133,6 @@ SelfAttention::QueryKeyValue SelfAttention::project_together(const Tensor& hidde
   return result;
 }
 
-namespace {
-
-struct Parts {
-  Tensor turning, rest;
-  Parts(const Tensor& x, const Size& width) : turning(slice(x, -1, 0, width)), rest(slice(x, -1, width, x.size(-1))) {}
-  Tensor joined(const Tensor& turned, const char* role) const { return concatenate({turned, rest}, -1, role); }
-};
-
-}  // namespace
-
 void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin, Locals& locals) const {
   const Run& run = active_run();
   if (run.compiled_region != 0) {
@@ -162,37 +152,10 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
     case LlamaForm::Turning::fp32_tables:
     case LlamaForm::Turning::cast_back: return apply_rotary_fp32(q, k, cos, sin);
     case LlamaForm::Turning::cohere: return apply_rotary_interleaved(q, k, cos, sin);
-    case LlamaForm::Turning::stablelm: {
-      Parts query(q, cos.size(-1));
-      Parts key(k, cos.size(-1));
-      apply_rotary(query.turning, key.turning, cos, sin);
-      q = query.joined(query.turning, "query");
-      k = key.joined(key.turning, "key");
-      locals = {query.turning, query.rest, key.turning, key.rest};
-      return;
-    }
-    case LlamaForm::Turning::phi3: {
-      const Parts query(q, cos.size(-1));
-      const Parts key(k, cos.size(-1));
-      const Tensor cos4 = unsqueeze(cos, 1);
-      const Tensor sin4 = unsqueeze(sin, 1);
-      Tensor turned_q = query.joined(rotate(query.turning, cos4, sin4), "query");
-      k = key.joined(rotate(key.turning, cos4, sin4), "key");
-      q = std::move(turned_q);
-      return;
-    }
+    case LlamaForm::Turning::stablelm: locals = apply_partial_rotary_kept(q, k, cos, sin); return;
+    case LlamaForm::Turning::phi3: return apply_partial_rotary_in_turn(q, k, cos, sin);
     case LlamaForm::Turning::interleaved_partial:
-    case LlamaForm::Turning::nemotron: {
-      const Parts query(q, cos.size(-1));
-      const Parts key(k, cos.size(-1));
-      Tensor turned_q = query.turning;
-      Tensor turned_k = key.turning;
-      apply_rotary(turned_q, turned_k, cos, sin);
-      Tensor joined_q = query.joined(turned_q, "query");
-      k = key.joined(turned_k, "key");
-      q = std::move(joined_q);
-      return;
-    }
+    case LlamaForm::Turning::nemotron: return apply_partial_rotary_together(q, k, cos, sin);
     case LlamaForm::Turning::halves: return apply_rotary_halves(q, k, cos, sin);
     case LlamaForm::Turning::helium:
     case LlamaForm::Turning::glm: {

@@ -87,15 +87,56 @@ void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
   k = std::move(turned_k);
 }
 
-void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
-  const Size turning = cos.size(-1);
-  Tensor turned_q = slice(q, -1, 0, turning);
-  const Tensor rest_q = slice(q, -1, turning, q.size(-1));
-  Tensor turned_k = slice(k, -1, 0, turning);
-  const Tensor rest_k = slice(k, -1, turning, k.size(-1));
+namespace {
+
+/// Channels of each head that turn, and the others.
+struct Channels {
+  Tensor turning, rest;
+  Channels(const Tensor& x, const Size& width)
+      : turning(slice(x, -1, 0, width)), rest(slice(x, -1, width, x.size(-1))) {}
+  Tensor joined(const Tensor& turned, const char* role) const { return concatenate({turned, rest}, -1, role); }
+};
+
+}  // namespace
+
+void apply_partial_rotary_together(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const Channels query(q, cos.size(-1));
+  const Channels key(k, cos.size(-1));
+  Tensor turned_q = query.turning;
+  Tensor turned_k = key.turning;
   apply_rotary(turned_q, turned_k, cos, sin);
-  turned_q = concatenate({turned_q, rest_q}, -1, "query");
-  turned_k = concatenate({turned_k, rest_k}, -1, "key");
+  Tensor joined_q = query.joined(turned_q, "query");
+  k = key.joined(turned_k, "key");
+  q = std::move(joined_q);
+}
+
+void apply_partial_rotary_in_turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const Channels query(q, cos.size(-1));
+  const Channels key(k, cos.size(-1));
+  const Tensor cos4 = unsqueeze(cos, 1);
+  const Tensor sin4 = unsqueeze(sin, 1);
+  Tensor turned_q = query.joined(rotate(query.turning, cos4, sin4), "query");
+  k = key.joined(rotate(key.turning, cos4, sin4), "key");
+  q = std::move(turned_q);
+}
+
+Locals apply_partial_rotary_kept(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  Channels query(q, cos.size(-1));
+  Channels key(k, cos.size(-1));
+  apply_rotary(query.turning, key.turning, cos, sin);
+  q = query.joined(query.turning, "query");
+  k = key.joined(key.turning, "key");
+  return {query.turning, query.rest, key.turning, key.rest};
+}
+
+void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
+  const Channels query(q, cos.size(-1));
+  const Channels key(k, cos.size(-1));
+  Tensor turned_q = query.turning;
+  Tensor turned_k = key.turning;
+  apply_rotary(turned_q, turned_k, cos, sin);
+  turned_q = query.joined(turned_q, "query");
+  turned_k = key.joined(turned_k, "key");
   q = std::move(turned_q);
   k = std::move(turned_k);
 }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "engine/blocks/architecture.h"
 #include "engine/tensor/ops.h"
 
 namespace trainmem::transformers {
@@ -32,8 +33,16 @@ Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin);
 
 /// rotate() of query and key; cos, sin are (1, s, width).
 void apply_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
-/// The same for the first channels of each head, as many as the tables have; the others are joined to them again.
+
+/// The same for the first channels of each head, as many as the tables have; the others are joined to them again, those
+/// of query first. What turned goes when it has been joined: GLM.
 void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+/// What turned goes when both have been joined: Nemotron, Qwen3.5.
+void apply_partial_rotary_together(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+/// Query is turned and joined before key turns: Phi-3.
+void apply_partial_rotary_in_turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
+/// Returns the parts, which stay local variables of attention's forward: StableLM.
+Locals apply_partial_rotary_kept(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 
 /// gpt-oss: the first half times cos minus the second times sin, and the other way about.
 void apply_rotary_halves(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
