@@ -1,9 +1,8 @@
 // GPUs that share a sequence hold their part of every activation; what attention exchanges comes on top.
-#include <algorithm>
-
 #include "engine/step.h"
 #include "engine/tape/fold.h"
 #include "tests/catch.h"
+#include "tests/highest_peak.h"
 
 using namespace trainmem;
 
@@ -46,15 +45,10 @@ Config llama(Framework framework) {
   return config;
 }
 
-Bytes peak(const Config& config, std::int64_t stage = 0, bool folded = true) {
-  Bytes highest = 0;
-  for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded, .stage = stage})))
-    highest = std::max(highest, phase.peak.total);
-  return highest;
-}
-
 /// What a micro-batch keeps in the four layers of a stage: two middle stages differ by it.
-Bytes kept(const Config& config) { return peak(config, 1) - peak(config, 2); }
+Bytes kept(const Config& config) {
+  return highest_peak(config, {.fold = true, .stage = 1}) - highest_peak(config, {.fold = true, .stage = 2});
+}
 
 Config shared(Config config, std::int64_t gpus, ContextParallelMethod method) {
   config.recipe.context_parallel = gpus;
@@ -103,7 +97,7 @@ TEST_CASE("context parallel: the folded tape has the peaks of the recorded one")
   Config config = shared(llama(framework), 4, method);
   config.recipe.recomputation = recomputation;
   CAPTURE(static_cast<int>(framework), static_cast<int>(method), static_cast<int>(recomputation));
-  CHECK(peak(config, 0, true) == peak(config, 0, false));
+  CHECK(highest_peak(config, {.fold = true, .stage = 0}) == highest_peak(config, {.fold = false, .stage = 0}));
 }
 
 // torchtitan parallelize.py: attention has this GPU's heads, whatever it exchanges of their keys and values; what the
@@ -132,7 +126,7 @@ TEST_CASE("context parallel: beside tensor parallelism over t GPUs it adds to a 
   alone.recipe.loss = Loss::vocabulary_parallel;
   CHECK(added(alone) * 4 == whole);
   const Config pair = shared(alone, gpus, ContextParallelMethod::all_gather);
-  CHECK(peak(pair, 0, true) == peak(pair, 0, false));
+  CHECK(highest_peak(pair, {.fold = true, .stage = 0}) == highest_peak(pair, {.fold = false, .stage = 0}));
 }
 
 // pytorch _attention.py: keys and values of all GPUs are gathered, 2 x 2 bytes for each of 16 repeated heads.
@@ -147,6 +141,6 @@ TEST_CASE("context parallel: torchtitan's shards are those of data x context GPU
   CHECK(end(pair, Component::optimizer_states) == end(alone, Component::optimizer_states));
   // The highest moment of a step differs by what attention exchanges, not by layers.
   const Bytes gathered = 2 * 2 * 2 * sequence * hidden;
-  CHECK(peak(pair) >= peak(alone));
-  CHECK(peak(pair) <= peak(alone) + 8 * gathered);
+  CHECK(highest_peak(pair) >= highest_peak(alone));
+  CHECK(highest_peak(pair) <= highest_peak(alone) + 8 * gathered);
 }

@@ -9,6 +9,7 @@
 #include "engine/peak/peak.h"
 #include "engine/tape/fold.h"
 #include "tests/catch.h"
+#include "tests/highest_peak.h"
 #include "tests/small_models.h"
 
 using namespace trainmem;
@@ -27,16 +28,6 @@ Config tied_gpt() {
   recipe.micro_batch_size = 2;
   recipe.gradient_accumulation_steps = 8;
   return config;
-}
-
-Bytes peak_of(const std::vector<FoldedPhase>& phases) {
-  Bytes peak = 0;
-  for (const FoldedPhase& phase : phases) peak = std::max(peak, phase.peak.total);
-  return peak;
-}
-
-Bytes peak(const Config& config, std::int64_t stage = 0, bool folded = true) {
-  return peak_of(fold(run_megatron(config, {.steps = 2, .fold = folded, .stage = stage})));
 }
 
 }  // namespace
@@ -161,7 +152,8 @@ TEST_CASE("pipeline: stage i of p holds p - i micro-batches under 1F1B, and neve
   // From the tape: two neighbours of the middle differ by what one micro-batch keeps. Korthikanti: 34 sbh for a
   // layer with flash attention in place of 5as^2b, here without attention's dropout mask.
   config.recipe.gradient_accumulation_steps = 8;
-  const Bytes difference = peak(config, 1) - peak(config, 2);
+  const Bytes difference =
+      highest_peak(config, {.fold = true, .stage = 1}) - highest_peak(config, {.fold = true, .stage = 2});
   const Bytes sbh = 1024 * 2 * 1024;
   const Bytes layer = 34 * sbh + 16 * 1024 * 2 + 4 * 16 * 1024 * 2;  // norm statistics, log-sum-exp
   CHECK(difference == 3 * layer);
@@ -169,24 +161,24 @@ TEST_CASE("pipeline: stage i of p holds p - i micro-batches under 1F1B, and neve
 
 TEST_CASE("Megatron: more sharding never costs more") {
   Config config = tied_gpt();
-  const Bytes whole = peak(config);
+  const Bytes whole = highest_peak(config);
   config.recipe.tensor_parallel = 4;
-  const Bytes tensor = peak(config);
+  const Bytes tensor = highest_peak(config);
   config.recipe.sequence_parallel = true;
-  const Bytes sequence = peak(config);
+  const Bytes sequence = highest_peak(config);
   config.recipe.distributed_optimizer = true;
   config.recipe.data_parallel_size = 8;
-  const Bytes distributed = peak(config);
+  const Bytes distributed = highest_peak(config);
   CHECK(tensor < whole);
   CHECK(sequence < tensor);
   CHECK(distributed < sequence);
   config.recipe.recomputation = Recomputation::selective_attention;
   config.recipe.attention = AttentionKernel::eager;
-  const Bytes selective = peak(config);
+  const Bytes selective = highest_peak(config);
   config.recipe.recomputation = Recomputation::none;
-  CHECK(selective <= peak(config));
+  CHECK(selective <= highest_peak(config));
   config.recipe.recomputation = Recomputation::full;
-  CHECK(peak(config) <= selective);
+  CHECK(highest_peak(config) <= selective);
 }
 
 TEST_CASE("Megatron: an answer has every stage's own peak, run or on the line between two that were run") {
@@ -198,7 +190,7 @@ TEST_CASE("Megatron: an answer has every stage's own peak, run or on the line be
   Bytes highest = 0;
   for (const Stage& stage : result.stages) {
     CAPTURE(stage.index, config.recipe.gradient_accumulation_steps);
-    CHECK(stage.allocated == peak(config, stage.index));
+    CHECK(stage.allocated == highest_peak(config, {.fold = true, .stage = stage.index}));
     CHECK(stage.parameters == megatron_parameters(config, stage.index));
     Bytes sum = 0;
     for (const Bytes bytes : stage.components) sum += bytes;

@@ -11,6 +11,7 @@
 #include "engine/step.h"
 #include "engine/tape/fold.h"
 #include "tests/catch.h"
+#include "tests/highest_peak.h"
 #include "tests/small_models.h"
 
 using namespace trainmem;
@@ -56,13 +57,6 @@ std::vector<std::int64_t> in_flight(const Config& config) {
   for (const PipelineStage& stage : pipeline_stages(config.recipe, config.model.num_hidden_layers))
     result.push_back(stage.micro_batches_in_flight);
   return result;
-}
-
-Bytes peak(const Config& config, std::int64_t stage, bool folded = true) {
-  Bytes highest = 0;
-  for (const FoldedPhase& phase : fold(run_megatron(config, {.steps = 2, .fold = folded, .stage = stage})))
-    highest = std::max(highest, phase.peak.total);
-  return highest;
 }
 
 }  // namespace
@@ -151,14 +145,14 @@ TEST_CASE("pipeline: what stages of a schedule differ by is what their micro-bat
   // Middle stages of four, 4 layers each; a received input, 2 sbh, is part of what its first layer keeps.
   const auto difference = [](PipelineSchedule schedule) {
     const Config config = pipelined_gpt(schedule, 4, 16);
-    return peak(config, 1) - peak(config, 2);
+    return highest_peak(config, {.fold = true, .stage = 1}) - highest_peak(config, {.fold = true, .stage = 2});
   };
   CHECK(difference(PipelineSchedule::one_forward_one_backward) == 4 * layer_keeps);
   CHECK(difference(PipelineSchedule::interleaved) == 2 * 2 * layer_keeps);  // two chunks of 2 layers
   CHECK(difference(PipelineSchedule::gpipe) == 0);
   const auto more = [](std::int64_t few, std::int64_t many) {
-    return peak(pipelined_gpt(PipelineSchedule::gpipe, 4, many), 1) -
-           peak(pipelined_gpt(PipelineSchedule::gpipe, 4, few), 1);
+    return highest_peak(pipelined_gpt(PipelineSchedule::gpipe, 4, many), {.fold = true, .stage = 1}) -
+           highest_peak(pipelined_gpt(PipelineSchedule::gpipe, 4, few), {.fold = true, .stage = 1});
   };
   CHECK(more(5, 9) == 4 * 4 * layer_keeps);
 }
@@ -200,7 +194,8 @@ TEST_CASE("pipeline: the folded tape has the peaks of the recorded one under eve
   if (schedule != PipelineSchedule::interleaved) config.model.num_hidden_layers = 24;
   for (std::int64_t stage = 0; stage < 4; ++stage) {
     CAPTURE(static_cast<int>(schedule), stage, micro_batches, static_cast<int>(recomputation));
-    CHECK(peak(config, stage, true) == peak(config, stage, false));
+    CHECK(highest_peak(config, {.fold = true, .stage = stage}) ==
+          highest_peak(config, {.fold = false, .stage = stage}));
   }
 }
 
@@ -212,7 +207,7 @@ TEST_CASE("pipeline: an answer has every stage's own peak under every schedule")
   Bytes highest = 0;
   for (const Stage& stage : result.stages) {
     CAPTURE(stage.index, static_cast<int>(schedule));
-    CHECK(stage.allocated == peak(config, stage.index));
+    CHECK(stage.allocated == highest_peak(config, {.fold = true, .stage = stage.index}));
     highest = std::max(highest, stage.allocated);
   }
   CHECK(result.allocated == highest);
@@ -253,13 +248,6 @@ Config pipelined_llama(PipelineSchedule schedule, std::int64_t stages, std::int6
   return config;
 }
 
-Bytes torch_peak(const Config& config, std::int64_t stage, bool folded) {
-  Bytes highest = 0;
-  for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded, .stage = stage})))
-    highest = std::max(highest, phase.peak.total);
-  return highest;
-}
-
 }  // namespace
 
 // torchtitan distributed/pipeline_parallel.py, _generate_llm_fqn_per_model_part: embedding and head count as a layer.
@@ -283,7 +271,8 @@ TEST_CASE("pipeline: torchtitan's folded stages have the peaks of the recorded o
   config.model.num_hidden_layers = 18;
   for (const std::int64_t stage : {0, 1}) {
     CAPTURE(static_cast<int>(schedule), stage, config.recipe.gradient_accumulation_steps);
-    CHECK(torch_peak(config, stage, true) == torch_peak(config, stage, false));
+    CHECK(highest_peak(config, {.fold = true, .stage = stage}) ==
+          highest_peak(config, {.fold = false, .stage = stage}));
   }
 }
 

@@ -1,9 +1,6 @@
 // Megatron's ways to recompute parts of a layer, and groups of layers.
-#include <algorithm>
-
-#include "engine/parallel/megatron.h"
-#include "engine/tape/fold.h"
 #include "tests/catch.h"
+#include "tests/highest_peak.h"
 #include "tests/small_models.h"
 
 using namespace trainmem;
@@ -28,15 +25,10 @@ Config gpt(AttentionKernel attention) {
   return config;
 }
 
-Bytes peak(const Config& config, std::int64_t stage, bool folded = true) {
-  Bytes highest = 0;
-  for (const FoldedPhase& phase : fold(run_megatron(config, {.steps = 2, .fold = folded, .stage = stage})))
-    highest = std::max(highest, phase.peak.total);
-  return highest;
-}
-
 /// What a micro-batch keeps in a stage's eight layers.
-Bytes kept(const Config& config) { return peak(config, 1) - peak(config, 2); }
+Bytes kept(const Config& config) {
+  return highest_peak(config, {.fold = true, .stage = 1}) - highest_peak(config, {.fold = true, .stage = 2});
+}
 
 Bytes kept_with(AttentionKernel attention, const char* modules) {
   Config config = gpt(attention);
@@ -89,9 +81,13 @@ TEST_CASE("recomputed modules: the folded tape has the peaks of the recorded one
   config.recipe.recomputation = Recomputation::selective_modules;
   config.recipe.recomputation_modules = modules;
   CAPTURE(modules, static_cast<int>(attention));
-  for (const std::int64_t stage : {0, 1, 3}) CHECK(peak(config, stage, true) == peak(config, stage, false));
+  for (const std::int64_t stage : {0, 1, 3})
+    CHECK(highest_peak(config, {.fold = true, .stage = stage}) ==
+          highest_peak(config, {.fold = false, .stage = stage}));
   config.recipe.recomputation = Recomputation::full;
   config.recipe.recomputation_method = RecomputationMethod::uniform;
   config.recipe.recomputation_layers = GENERATE(2, 3);
-  for (const std::int64_t stage : {0, 1, 3}) CHECK(peak(config, stage, true) == peak(config, stage, false));
+  for (const std::int64_t stage : {0, 1, 3})
+    CHECK(highest_peak(config, {.fold = true, .stage = stage}) ==
+          highest_peak(config, {.fold = false, .stage = stage}));
 }

@@ -9,6 +9,7 @@
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 #include "tests/catch.h"
+#include "tests/highest_peak.h"
 #include "tests/small_models.h"
 #include "tests/source_folder.h"
 #include "tests/traces/compiled_layer.h"
@@ -111,7 +112,7 @@ TEST_CASE("compiled blocks: the folded tape has the peaks of the recorded one") 
   config.recipe.recomputation = GENERATE(Recomputation::none, Recomputation::full, Recomputation::selective_operations);
   config.recipe.data_parallel = DataParallel::fsdp;
   config.recipe.data_parallel_size = GENERATE(1, 4);
-  CHECK(highest_peak(config, false) == highest_peak(config, true));
+  CHECK(highest_peak(config, {.fold = true}) == highest_peak(config, {.fold = false}));
 }
 
 // The upcast, the softmax and the choice of the label are one kernel, and so is their backward: 16-bit logits, 16-bit

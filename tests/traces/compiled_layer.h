@@ -1,7 +1,6 @@
 // What the tests of compiled blocks share: a recorded block's sizes, and what a layer of it keeps.
 #pragma once
 
-#include <algorithm>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
@@ -32,14 +31,6 @@ inline Bytes kept_by_a_layer(Config config, std::initializer_list<Component> com
     }
   }
   return at_end[1] - at_end[0];
-}
-
-/// Highest peak of a phase of two steps.
-inline Bytes highest_peak(const Config& config, bool folded) {
-  Bytes highest = 0;
-  for (const FoldedPhase& phase : fold(run_training(config, {.steps = 2, .fold = folded})))
-    highest = std::max(highest, phase.peak.total);
-  return highest;
 }
 
 }  // namespace trainmem

@@ -14,6 +14,7 @@
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 #include "tests/catch.h"
+#include "tests/highest_peak.h"
 #include "tests/small_models.h"
 #include "tests/source_folder.h"
 #include "tests/traces/compiled_layer.h"
@@ -164,7 +165,7 @@ TEST_CASE("compiled blocks: the folded tape beside tensor parallelism has the pe
   recipe.context_parallel = GENERATE(1, 2);
   recipe.recomputation = GENERATE(Recomputation::none, Recomputation::full, Recomputation::selective_operations);
   recipe.precision = recipe.recomputation == Recomputation::full ? Precision::fp8 : Precision::fsdp_bf16;
-  CHECK(highest_peak(config, false) == highest_peak(config, true));
+  CHECK(highest_peak(config, {.fold = true}) == highest_peak(config, {.fold = false}));
 }
 
 TEST_CASE("compiled blocks: the folded tape of autocast has the peaks of the recorded one") {
@@ -177,5 +178,5 @@ TEST_CASE("compiled blocks: the folded tape of autocast has the peaks of the rec
   config.recipe.recomputation = GENERATE(Recomputation::none, Recomputation::full);
   config.recipe.data_parallel = DataParallel::ddp;
   config.recipe.data_parallel_size = GENERATE(1, 4);
-  CHECK(highest_peak(config, false) == highest_peak(config, true));
+  CHECK(highest_peak(config, {.fold = true}) == highest_peak(config, {.fold = false}));
 }

@@ -7,9 +7,8 @@
 #include "engine/accuracy/predict.h"
 #include "engine/accuracy/score.h"
 #include "engine/accuracy/trace_case.h"
-#include "engine/step.h"
-#include "engine/tape/fold.h"
 #include "tests/catch.h"
+#include "tests/highest_peak.h"
 #include "tests/source_folder.h"
 
 using namespace trainmem;
@@ -17,13 +16,6 @@ using namespace trainmem;
 namespace {
 
 const std::string folder = source_folder() + "/tests/traces/";
-
-Bytes folded_peak(const TraceCase& trace) {
-  Bytes peak = 0;
-  for (const FoldedPhase& phase : fold(run_training(trace.config, {.steps = trace.steps, .fold = true})))
-    peak = std::max(peak, phase.peak.total);
-  return peak;
-}
 
 }  // namespace
 
@@ -45,6 +37,6 @@ TEST_CASE("recorded steps: under tensor parallelism peak and end of every phase 
       CHECK(std::abs(phase.end.predicted - phase.end.recorded) <= apart);
       peak = std::max(peak, phase.peak.predicted);
     }
-    CHECK(folded_peak(trace) == peak);
+    CHECK(highest_peak(trace.config, {.steps = trace.steps, .fold = true}) == peak);
   }
 }
