@@ -56,7 +56,7 @@ void read_sizes(Model& model, const HuggingFaceKeys& keys) {
 /// Classes whose attention_bias is that of all four projections.
 constexpr std::string_view one_attention_bias =
     "llama,granite,cohere,smollm3,olmo,olmo2,olmo3,qwen3,qwen3_moe,gemma,gemma2,gemma3_text,gpt_neox,nemotron,"
-    "arcee,cohere2,hunyuan_v1_dense,hunyuan_v1_moe,flex_olmo,granitemoehybrid,nanochat,apertus,granitemoe,"
+    "vaultgemma,arcee,cohere2,hunyuan_v1_dense,hunyuan_v1_moe,flex_olmo,granitemoehybrid,nanochat,apertus,granitemoe,"
     "granitemoeshared,phimoe,qwen3_vl_text,qwen3_vl_moe_text,qwen3_next,qwen3_5_text,qwen3_5_moe_text";
 
 void read_switches(Model& model, const HuggingFaceKeys& keys) {

@@ -289,6 +289,14 @@ Model gemma2() {
   return model;
 }
 
+Model vaultgemma() {
+  Model model = gemma2();
+  model.model_type = "vaultgemma";
+  model.norm_placement = NormPlacement::pre;
+  model.norms_per_layer = 2;
+  return model;
+}
+
 Model gemma3_text() {
   Model model = gemma2();
   model.model_type = "gemma3_text";
@@ -317,6 +325,7 @@ const Model classes[] = {stablelm(),
                          gemma(),
                          gemma2(),
                          gemma3_text(),
+                         vaultgemma(),
                          arcee(),
                          lfm2(),
                          ministral(),

@@ -23,6 +23,10 @@ constexpr Reason reasons[] = {
     {"lfm2_moe", "its convolutions beside experts", "Use a model of attention and MLP layers, dense or with experts."},
     {"deepseek_v32,glm_moe_dsa", "its sparse attention", "All else is as in model_type deepseek_v3."},
     {"gemma3n,gemma3n_text", "its embeddings of each layer", "Use gemma3_text or gemma2."},
+    {"gemma4,gemma4_text,gemma4_unified,gemma4_unified_text",
+     "its layers with full attention have heads of another size, which share keys with values, and some sizes have "
+     "embeddings of each layer",
+     "Use gemma3_text or gemma2."},
     {"mllama,mllama_text_model", "its attention to images",
      "Without those layers its language model is Llama 3.1: give model_type llama, and num_hidden_layers without "
      "them."},

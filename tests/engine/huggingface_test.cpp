@@ -169,6 +169,20 @@ TEST_CASE("Hugging Face: Apertus and CodeGen have the parameters of their classe
   CHECK(issues.empty());
 }
 
+TEST_CASE("Hugging Face: VaultGemma is Gemma 2 with two norms in a layer") {
+  // Counted by torch in tests/traces/other_families.json.
+  Issues issues;
+  const Model model = read(R"({"model_type": "vaultgemma", "vocab_size": 5003, "hidden_size": 256, "head_dim": 64,
+      "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 640,
+      "layer_types": ["full_attention", "full_attention", "full_attention"]})",
+                           issues);
+  CHECK(issues.empty());
+  CHECK(parameter_count(model) == 3740160);
+  CHECK(model.sliding_window == 0);
+  CHECK(model.final_logit_softcapping == 30.0);
+  CHECK(model.tie_word_embeddings);
+}
+
 TEST_CASE("Hugging Face: the experts' width of DBRX, whichever of its two names it has") {
   // Counted by torch in tests/traces/other_families.json; a configuration that release 5 runs has it as hidden_size.
   Issues issues;
@@ -190,6 +204,11 @@ TEST_CASE("Hugging Face: a class that is not known and an unknown activation are
   CHECK(issues[0].code == "not_yet_modelled");
   CHECK(issues[0].path == "/model_type");
   CHECK(issues[0].message.find("state-space") != std::string::npos);
+  issues.clear();
+  read(R"({"model_type": "gemma4", "text_config": {"model_type": "gemma4_text"}})", issues);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].code == "not_yet_modelled");
+  CHECK(issues[0].message.find("heads of another size") != std::string::npos);
   issues.clear();
   read(R"({"model_type": "unheard_of"})", issues);
   REQUIRE(issues.size() == 1);
