@@ -11,8 +11,8 @@ type Host = LitElement & View;
 
 export class Companion implements ReactiveController, ViewCompanion {
   private readonly history = new History();
-  /** Each price's, as advice found them for the configuration in the fields. */
-  remedies: Remedy[] | undefined;
+  /** Each price's, as advice found them for the configuration of a link. */
+  advised: { link: string; remedies: Remedy[] } | undefined;
   /** Where undo and redo lead, until it is answered. */
   private target: Config | undefined;
 
@@ -42,8 +42,9 @@ export class Companion implements ReactiveController, ViewCompanion {
    */
   get remedy(): Remedy | null | undefined {
     const { engine, good } = this.host.calculator.state;
-    const known = this.remedies ? undefined : good && engine?.known('advice', good.link);
-    const remedies = known ? (known as { advice: Advice }).advice.remedies : this.remedies;
+    if (!good) return undefined;
+    const known = engine?.known('advice', good.link) as { advice: Advice } | undefined;
+    const remedies = this.advised?.link === good.link ? this.advised.remedies : known?.advice.remedies;
     return remedies && ([...remedies].sort((a, b) => a.changes.length - b.changes.length)[0] ?? null);
   }
 

@@ -210,7 +210,6 @@ class TrainmemExplore extends LitElement implements Explorer {
     this.plan = { ...this.plan, text, plan: undefined };
     this.asked = this.good.link;
     if (this.asked !== this.doneLink) this.done = '';
-    this.view.companion.remedies = undefined;
     clearTimeout(this.timer);
     this.loaded?.forget('advice');
     this.timer = setTimeout(this.askAdvice, pause);
@@ -222,7 +221,7 @@ class TrainmemExplore extends LitElement implements Explorer {
     if (link !== this.asked || !answer?.ok) return;
     this.answered = link;
     this.advice = answer.advice;
-    this.view.companion.remedies = answer.advice.remedies;
+    this.view.companion.advised = { link, remedies: answer.advice.remedies };
     this.requestUpdate();
     this.view.requestUpdate();
     this.askSweeps();

@@ -20,7 +20,7 @@ export interface PickerState {
 export interface ViewCompanion {
   /** What would make it fit; undefined: not known yet, null: nothing does. */
   readonly remedy: Remedy | null | undefined;
-  remedies: Remedy[] | undefined;
+  advised: { link: string; remedies: Remedy[] } | undefined;
   readonly canUndo: boolean;
   readonly canRedo: boolean;
   move(to: -1 | 1): void;
