@@ -9,7 +9,7 @@ import { ClosedPanels } from './views/closed.js';
 import { controlStyles } from './views/controls.js';
 import { foldStyles } from './views/fold.js';
 import { fieldStyles } from './views/number_field.js';
-import { list, listStyles, opened } from './views/picker_list.js';
+import { drawnList, extend, list, listStyles, opened } from './views/picker_list.js';
 import { explanation, rowStyles, rows } from './views/rows.js';
 import { sliderStyles } from './views/slider.js';
 import { stageStyles, stages } from './views/stages.js';
@@ -18,7 +18,7 @@ import type { View } from './views/view.js';
 
 export { compactControls, controls } from './views/controls.js';
 export { goTo } from './views/go_to.js';
-export { list, opened };
+export { drawnList, extend, list, opened };
 
 export const styles = [
   fieldStyles,

@@ -5,13 +5,14 @@
 // own the page: its address, title and colour scheme; without it the element touches nothing but itself.
 // Event trainmem-change, bubbling and composed: detail {config, link, result}. Property `value`: the link.
 
-import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { afterPaint } from './after_paint.js';
 import { configOf } from './attribute.js';
 import { Below } from './below.js';
 import type { Engine, SectionName } from './border.js';
 import { copyText } from './clipboard.js';
 import { Companion } from './companion.js';
+import { DrawnBefore } from './drawn_before.js';
 import { engine, recordedEngine } from './engine.js';
 import { atFirstSign } from './first_sign.js';
 import type { Units } from './format.js';
@@ -33,7 +34,7 @@ import type { PickerState, View } from './views/view.js';
 /** Milliseconds after which a first visit has the engine, and is kept for offline use, without a sign of the reader. */
 const patience = 4000;
 
-export class TrainmemCalculator extends LitElement implements View {
+export class TrainmemCalculator extends DrawnBefore implements View {
   static override properties = {
     config: { type: String },
     view: { type: String, reflect: true },
@@ -261,19 +262,20 @@ export class TrainmemCalculator extends LitElement implements View {
     const opening = picker !== undefined && this.picker?.section !== picker.section;
     this.picker = picker;
     this.requestUpdate();
-    this.updateComplete.then(() => {
-      if (!this.picker) return;
-      this.renderRoot.querySelector('.option.active')?.scrollIntoView({ block: opening ? 'center' : 'nearest' });
-      const field = this.renderRoot.querySelector<HTMLElement>(`#search-${this.picker.section}`);
-      if (opening) field?.focus({ preventScroll: true });
-    });
+    this.updateComplete.then(() => this.picker && this.parts?.drawnList(this.renderRoot, this.picker, opening));
     if (picker && picker.drawn < picker.matches.length) afterPaint(() => this.drawMore(picker));
   }
 
   /** The rest of a list, in parts that no key has to wait for. */
   private drawMore({ matches, drawn }: PickerState): void {
     if (this.picker?.matches !== matches || this.picker.drawn !== drawn) return;
-    this.setPicker({ ...this.picker, drawn: drawn + 40 });
+    const picker = { ...this.picker, drawn: drawn + 40 };
+    this.parts?.extend(this.renderRoot, picker, () => {
+      this.picker = picker;
+      this.requestUpdate();
+      if (picker.drawn < matches.length) afterPaint(() => this.drawMore(picker));
+      return this.updateComplete;
+    });
   }
 
   explain(path: string): void {

@@ -97,9 +97,9 @@ export const base = css`
   .column {
     min-inline-size: 0;
   }
-  /* A stacking context each: one that changes is painted again by itself. */
+  /* Contained each: one that changes is laid out and painted by itself, and one that only moves is not painted again. */
   .panel {
-    isolation: isolate;
+    contain: layout style paint;
     min-inline-size: 0;
     padding: 20px;
     background: var(--surface);

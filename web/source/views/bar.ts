@@ -208,6 +208,7 @@ export const barStyles = css`
     align-items: center;
     gap: 7px;
     inline-size: 100%;
+    block-size: 100%;
     min-block-size: 32px;
     padding: 0;
     border: 0;
@@ -229,7 +230,7 @@ export const barStyles = css`
     font-weight: 600;
   }
   .key .part {
-    inline-size: 5.8ch;
+    inline-size: 6.4ch;
     text-align: end;
     font-size: 12.5px;
     white-space: nowrap;

@@ -44,8 +44,35 @@ function keys(view: View, picker: PickerState) {
 
 /** As many as can be seen at once: the others are drawn when these are on the screen. */
 const inSight = 14;
+/** What stands before the active one as a list opens: it is in sight without scrolling. */
+const before = 3;
+/** So many fill a list to its end, recipes with a line of description each. */
+const filling = { model: 10, gpu: 10, recipe: 6 } as const;
+
+/** The first that is drawn. */
+function start({ section, matches, active, drawn }: PickerState): number {
+  if (drawn >= matches.length) return 0;
+  const wished = active - before - Math.floor((drawn - inSight) / 2);
+  return Math.max(0, Math.min(wished, matches.length - filling[section]));
+}
+
+/** Once a list is drawn: its search box has the focus as it opens, later its active option is in sight. */
+export function drawnList(root: ParentNode, { section }: PickerState, opening: boolean): void {
+  if (opening) root.querySelector<HTMLElement>(`#search-${section}`)?.focus({ preventScroll: true });
+  else root.querySelector(`#options-${section} .active`)?.scrollIntoView({ block: 'nearest' });
+}
+
+/** Draws more of a list; what the reader looks at stays where it is. */
+export async function extend(root: ParentNode, { section }: PickerState, draw: () => Promise<unknown>): Promise<void> {
+  const place = () => root.querySelector(`#options-${section} .active`)?.getBoundingClientRect().top ?? 0;
+  const from = place();
+  await draw();
+  const box = root.querySelector(`#options-${section}`);
+  if (box) box.scrollTop += place() - from;
+}
 
 interface Family {
+  key: string;
   title: string;
   members: Preset[];
 }
@@ -57,7 +84,7 @@ function families(section: SectionName, presets: readonly Preset[]): Family[] {
     const title = heading(section, preset);
     const last = found.at(-1);
     if (last?.title === title) last.members.push(preset);
-    else found.push({ title, members: [preset] });
+    else found.push({ key: `${title}/${found.filter(one => one.title === title).length}`, title, members: [preset] });
   }
   return found;
 }
@@ -75,7 +102,7 @@ export function list(view: View, picker: PickerState) {
   const { units } = view.calculator.state;
   const chosen = view.calculator.preset(section)?.id ?? '';
   const current = matches[active];
-  const from = Math.max(0, Math.min(active - Math.floor(drawn / 2), matches.length - drawn));
+  const from = start(picker);
   const shown = matches.slice(from, from + drawn);
   const option = (preset: Preset) => {
     const described = section === 'recipe' ? asText(preset.description) : '';
@@ -144,7 +171,7 @@ export function list(view: View, picker: PickerState) {
       @pointermove=${point}
       @click=${choose}
     >
-      ${repeat(families(section, shown), ({ title, members }) => `${title}/${members[0]!.id}`, family)}
+      ${repeat(families(section, shown), ({ key }) => key, family)}
     </div>
     ${matches.length === 0 ? html`<p class="nothing muted" role="status">Nothing matches “${picker.query}”.${section === 'model' ? ' Import takes the config.json of any model.' : ''}</p>` : nothing}
   </div>`;
@@ -161,6 +188,7 @@ export const listStyles = css`
     border: 1px solid var(--hairline);
     border-radius: var(--radius);
     box-shadow: 0 14px 44px light-dark(rgb(20 18 10 / 0.16), rgb(0 0 0 / 0.6));
+    contain: layout style paint;
     overflow: hidden;
   }
   .find {
