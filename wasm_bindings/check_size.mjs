@@ -38,9 +38,9 @@ function filesOfFirstVisit(page) {
     const folder = join(file, '..');
     const text = bytes.toString('latin1');
     if (file.endsWith('.html')) {
-      const loading = /<(?:script|link)\b[^>]*?\b(src|href)="([^"]+)"[^>]*>/g;
+      const loading = /<(?:script|link|trainmem-calculator)\b[^>]*?\b(src|href|recorded)="([^"]+)"[^>]*>/g;
       for (const [tag, attribute, address] of text.matchAll(loading)) {
-        const loads = attribute === 'src' || /rel="(?:stylesheet|modulepreload|preload|icon)"/.test(tag);
+        const loads = attribute !== 'href' || /rel="(?:stylesheet|modulepreload|preload|icon)"/.test(tag);
         if (loads && !/^(?:[a-z]+:|#)/.test(address)) visit(join(folder, address));
       }
     } else if (file.endsWith('.js')) {

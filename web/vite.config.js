@@ -85,7 +85,7 @@ export default defineConfig({
     fill(engine),
     methodRows(engine),
     prerender(engine),
-    headStart(),
+    headStart([squeeze]),
     prerenderAccuracy(),
     presetPagesPlugin(engine),
     serviceWorker(),

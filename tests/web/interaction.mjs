@@ -56,7 +56,7 @@ await page.addInitScript(() => {
   }).observe({ type: 'event', durationThreshold: 16, buffered: true });
 });
 await page.goto(address);
-await page.locator('trainmem-calculator .answer:not([inert]) .total').waitFor();
+await page.locator('trainmem-calculator .total:not([inert] *)').waitFor();
 await page.waitForTimeout(3000);
 
 const session = await page.context().newCDPSession(page);

@@ -1,7 +1,8 @@
-// What lets a page begin sooner: index.html carries its style sheet, asks at once for its recorded answers, and, when
-// it is opened with a link, for the engine; an embedded page always asks for the engine. Its script is fetched as soon,
-// and runs once the page's text is on the screen. Its content policy names what stands inline by its hash.
+// What lets a page begin sooner: index.html carries its style sheet and what a first visit shows. Its script and its
+// recorded answers follow once that is on the screen; opened with a link it asks for them, and for the engine, at once.
+// An embedded page always asks for the engine. The content policy names what stands inline by its hash.
 import { createHash } from 'node:crypto';
+import { firstView } from './first_view.js';
 import { policy } from './frame.js';
 import { firstLink } from './prerender.js';
 
@@ -10,29 +11,47 @@ export const hash = text => ` 'sha256-${createHash('sha256').update(text).digest
 const fetched = (address, as, rel = 'preload') => `<link rel="${rel}" as="${as}" crossorigin href="${address}">`;
 
 /**
- * Runs in the page before anything else: a link to another configuration than the recorded one wants the engine, and
- * the calculator begins after the first paint; where nothing is painted, as in a hidden tab, after a while.
+ * Runs in the page before anything else. What is drawn in the page is for those who come without a link; where nothing
+ * is painted, as in a hidden tab, the calculator begins after a while.
  */
-const early = (calculator, wasm, instance) => `\
+const early = ({ calculator, recorded, wasm, instance }) => `\
 {
-const begin = () => import('${calculator}');
+const ahead = (rel, as, href) =>
+  document.head.append(Object.assign(document.createElement('link'), { rel, as, href, crossOrigin: '' }));
+const fetched = () => {
+  ahead('modulepreload', 'script', '${calculator}');
+  ahead('preload', 'fetch', '${recorded}');
+};
+const opened = (location.hash || location.search).slice(1);
+const first = opened === '' || opened === '${firstLink}';
+let begun = false;
+const begin = () => {
+  if (!begun && first) fetched();
+  begun = true;
+  import('${calculator}');
+};
+if (!first) {
+  document.documentElement.classList.add('linked');
+  fetched();
+}
 addEventListener('DOMContentLoaded', () => {
   requestAnimationFrame(() => setTimeout(begin));
   setTimeout(begin, 300);
 });
-const opened = (location.hash || location.search).slice(1).replace(/view\\.\\w+=\\w+&/, '');
-if (/(^|&)(a\\.)?model=/.test(opened) && opened !== '${firstLink}')
-  for (const [rel, as, href] of [['preload', 'fetch', '${wasm}'], ['modulepreload', 'script', '${instance}']])
-    document.head.append(Object.assign(document.createElement('link'), { rel, as, href, crossOrigin: '' }));
+const asked = opened.replace(/view\\.\\w+=\\w+&/, '');
+if (/(^|&)(a\\.)?model=/.test(asked) && asked !== '${firstLink}') {
+  ahead('preload', 'fetch', '${wasm}');
+  ahead('modulepreload', 'script', '${instance}');
+}
 }`;
 
-export function headStart() {
+export function headStart(plugins) {
   return {
     name: 'head-start',
     apply: 'build',
     transformIndexHtml: {
       order: 'post',
-      handler(html, { bundle, filename }) {
+      async handler(html, { bundle, filename }) {
         const named = pattern => `./${Object.keys(bundle).find(name => pattern.test(name))}`;
         const wasm = named(/\.wasm$/);
         const instance = named(/instance-[\w-]+\.js$/);
@@ -45,15 +64,17 @@ export function headStart() {
         const recorded = named(/recorded-[\w-]+\.json$/);
         const styles = String(bundle[named(/site-[\w-]+\.css$/).slice(2)].source).trim();
         const calculator = named(/^trainmem-calculator\.js$/);
-        const script = early(calculator, wasm, instance);
+        const script = early({ calculator, recorded, wasm, instance });
+        const view = await firstView(plugins, String(bundle[recorded.slice(2)].source));
         return html
-          .replace(policy(), () => policy({ scripts: hash(script), styles: hash(styles) }))
+          .replace(policy(), () => policy({ scripts: hash(script), styles: hash(styles) + hash(view.styles) }))
           .replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${styles}</style>\n<script>${script}</script>`)
+          .replace(/<script type="module"[^>]*><\/script>/, '')
           .replace(
-            /<script type="module"[^>]*><\/script>/,
-            () => `${fetched(recorded, 'fetch')}\n${fetched(calculator, 'script', 'modulepreload')}`,
-          )
-          .replace('<trainmem-calculator page>', () => `<trainmem-calculator page recorded="${recorded}">`);
+            '<trainmem-calculator page>',
+            () => `<trainmem-calculator page recorded="${recorded}">
+<template shadowrootmode="open"><style>${view.styles}</style>${view.content}</template>`,
+          );
       },
     },
   };

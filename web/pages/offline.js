@@ -46,6 +46,7 @@ export function offline(engineModule, plugins) {
         .replace(/<link rel="(?:modulepreload|preload)"[^>]*>\s*/g, '')
         .replace(/<script[^>]*>[\s\S]*?<\/script>\s*/g, '')
         .replace(/ recorded="[^"]*"/, '') // the engine itself is here
+        .replace(/<template[\s\S]*?<\/template>\s*/, '')
         .replace(/<nav[\s\S]*?<\/nav>\s*/, '')
         .replace(/<footer[\s\S]*?<\/footer>\s*/, '')
         .replace('</body>', () => `<script type="module">${code}</script>\n</body>`);

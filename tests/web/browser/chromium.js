@@ -97,16 +97,26 @@ export function pageTest(name, options, body) {
 /** Opens the calculator with a fragment and waits for its first answer. */
 export async function openCalculator(page, fragment = '') {
   await page.goto(`${origin()}/${fragment ? `#${fragment}` : ''}`);
-  await page.locator('trainmem-calculator .total').first().waitFor();
+  await page.locator(`trainmem-calculator ${live}`).first().waitFor();
   await settled(page);
 }
+
+/** The answer that script has drawn: the one that the page carries answers to nothing. */
+export const live = '.total:not([inert] *)';
 
 /** Waits until the answer to the last edit is on the screen. */
 export const settled = page =>
   page
     .locator('trainmem-calculator')
     .first()
-    .evaluate(element => element.updateComplete);
+    .evaluate(element => customElements.whenDefined('trainmem-calculator').then(() => element.updateComplete));
+
+/** The page's patience has no end: a slow machine is not taken for a reader who waits. Before the page is opened. */
+export const patient = page =>
+  page.addInitScript(() => {
+    const after = window.setTimeout;
+    window.setTimeout = (act, pause, ...rest) => (pause >= 4000 ? 0 : after(act, pause, ...rest));
+  });
 
 const text = selector => async page => {
   await settled(page);

@@ -36,13 +36,18 @@ pageTest('what few changes cannot mend leads to the plan, with GPUs enough to ho
 });
 
 pageTest('other ways than the one offered are one click away, even before their script has come', {}, async page => {
+  let release;
+  const released = new Promise(resolve => {
+    release = resolve;
+  });
   await page.route('**/parts-*.js', async route => {
-    await new Promise(resolve => setTimeout(resolve, 1500));
+    await released;
     await route.continue();
   });
   await page.goto(origin());
   await page.getByRole('button', { name: 'Other ways' }).click();
   assert.equal(await page.evaluate(() => customElements.get('trainmem-explore') === undefined), true);
+  release();
   await page.locator('#advice .suggestion').first().waitFor(slow);
   const place = () => page.locator('#advice .unfold').evaluate(heading => heading.getBoundingClientRect().top);
   for (let tries = 0; tries < 50 && (await place()) > 400; tries++) await page.waitForTimeout(100);
@@ -69,8 +74,10 @@ pageTest('a pasted file says what the page would answer before it is used', {}, 
   await page.getByRole('button', { name: 'Import' }).click();
   const dialog = page.getByRole('dialog', { name: 'Bring your own' });
   await dialog.waitFor();
-  assert.equal(await dialog.getByRole('textbox').evaluate(box => box.getRootNode().activeElement === box), true);
+  const box = await dialog.getByRole('textbox').elementHandle();
+  await page.waitForFunction(box => box.getRootNode().activeElement === box, box);
   await page.keyboard.insertText('{"bf16": {"enabled": true}, "zero_optimization": {"stage": 3}}');
+  await dialog.getByText('With it:').waitFor();
   assert.match(await dialog.innerText(), /Data parallelism\s+ZeRO-3/);
   const promised = (await dialog.innerText()).match(/With it: ([\d.]+ GiB)/)[1];
   await dialog.getByRole('button', { name: 'Use it' }).click();

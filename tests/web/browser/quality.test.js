@@ -1,7 +1,7 @@
 // Accessibility in every state, widths, requests, and nothing that moves. Sizes: wasm_bindings/check_size.mjs.
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { AxeBuilder, headline, openCalculator, origin, pageTest, unfold } from './chromium.js';
+import { AxeBuilder, headline, openCalculator, origin, pageTest, patient, unfold } from './chromium.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
@@ -112,11 +112,7 @@ pageTest(
   'the first visit takes at most four requests and 100 KB, all from this origin; a sign of the reader brings the engine',
   {},
   async (page, { requests }) => {
-    // The page's patience has no end here: a slow machine must not be taken for a reader who waits.
-    await page.addInitScript(() => {
-      const after = window.setTimeout;
-      window.setTimeout = (act, pause, ...rest) => (pause >= 4000 ? 0 : after(act, pause, ...rest));
-    });
+    await patient(page);
     await openCalculator(page);
     await page.locator('#advice .suggestion').first().waitFor();
     assert.ok(

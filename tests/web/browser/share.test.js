@@ -172,6 +172,6 @@ pageTest('the dialogs are fetched when they are first opened', {}, async (page, 
   await openCalculator(page);
   const fetched = () => requests.filter(url => /\/open-[\w-]+\.js$/.test(url)).length;
   assert.equal(fetched(), 0);
-  await importing(page);
+  await (await importing(page)).waitFor();
   assert.equal(fetched(), 1);
 });

@@ -4,7 +4,7 @@ import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { loadEngine } from '../../../wasm_bindings/node_loader.mjs';
-import { AxeBuilder, headline, openCalculator, origin, pageTest, total } from './chromium.js';
+import { AxeBuilder, headline, live, openCalculator, origin, pageTest, total } from './chromium.js';
 
 const folder = process.env.TRAINMEM_SITE ?? fileURLToPath(new URL('../../../build/site', import.meta.url));
 const axe = async page => {
@@ -51,7 +51,7 @@ pageTest(
     });
     await session.setOffline(true);
     await page.reload();
-    await page.locator('trainmem-calculator .total').waitFor();
+    await page.locator(`trainmem-calculator ${live}`).waitFor();
     assert.equal(await headline(page), expected);
     await page.getByRole('button', { name: 'Import' }).click();
     await page.getByRole('dialog', { name: 'Bring your own' }).waitFor();

@@ -1,6 +1,6 @@
 // The calculator as a reader uses it: open, pick, edit, share, go back, reload.
 import assert from 'node:assert/strict';
-import { fragment, headline, openCalculator, origin, pageTest, pick, settled, total } from './chromium.js';
+import { fragment, headline, live, openCalculator, origin, pageTest, pick, settled, total } from './chromium.js';
 
 pageTest('the page answers at once', {}, async page => {
   await openCalculator(page);
@@ -70,7 +70,7 @@ pageTest('an edit is live, reaches the link, and survives a reload', {}, async p
   await page.getByLabel('Sequence length', { exact: true }).blur();
   assert.equal(await page.getByLabel('Sequence length', { exact: true }).inputValue(), '8,192');
   await page.reload();
-  await page.locator('.total').waitFor();
+  await page.locator(live).waitFor();
   assert.equal(await total(page), after);
   assert.equal(await page.getByLabel('Sequence length', { exact: true }).inputValue(), '8,192');
 });
@@ -133,7 +133,7 @@ pageTest('units change the words and not the bytes, and stand in the link', {}, 
   assert.equal(await page.locator('.total').getAttribute('title'), exact);
   assert.match(await fragment(page), /&view\.units=GB&end$/);
   await page.reload();
-  await page.locator('.total').waitFor();
+  await page.locator(live).waitFor();
   assert.match(await total(page), / GB$/);
 });
 
@@ -211,6 +211,6 @@ pageTest('dark and light can be switched and are remembered only when chosen', {
   await page.getByRole('button', { name: 'Dark colours' }).click();
   assert.notEqual(await paper(), light);
   await page.reload();
-  await page.locator('.total').waitFor();
+  await page.locator(live).waitFor();
   assert.notEqual(await paper(), light);
 });

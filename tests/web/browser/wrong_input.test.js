@@ -1,7 +1,17 @@
 // Broken links, bad texts in fields, sizes that do not divide, an engine that does not come: each says what is wrong,
 // and the last good answer stays.
 import assert from 'node:assert/strict';
-import { AxeBuilder, fragment, headline, openCalculator, origin, pageTest, settled, total } from './chromium.js';
+import {
+  AxeBuilder,
+  fragment,
+  headline,
+  openCalculator,
+  origin,
+  pageTest,
+  patient,
+  settled,
+  total,
+} from './chromium.js';
 
 pageTest('a link with unknown parts names each of them and applies the rest', {}, async page => {
   await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&frobnicate=3&tp=x&end');
@@ -113,6 +123,7 @@ pageTest(
   { tolerate: /Failed to load resource/ },
   async page => {
     let refuse = true;
+    await patient(page);
     await page.route('**/*.wasm', route => (refuse ? route.abort() : route.continue()));
     await openCalculator(page);
     const alert = page.getByRole('alert');
