@@ -31,6 +31,7 @@ struct Experts {
   std::int64_t moe_layer_freq = 1;
   bool router_bias = false;
   bool expert_bias = false;
+  std::int64_t moe_latent_size = 0;  ///< width in which the routed experts work; 0: hidden_size
   bool operator==(const Experts&) const = default;
 };
 
@@ -54,6 +55,7 @@ struct Mamba {
   std::int64_t chunk_size = 256;
   bool conv_bias = true;
   bool proj_bias = false;
+  bool gated_norm = true;  ///< a norm of the gated result; without it the gate alone
   bool operator==(const Mamba&) const = default;
 };
 

@@ -9,7 +9,7 @@ namespace trainmem {
 namespace {
 
 constexpr const char* type_words[] = {
-    "full_attention", "sliding_attention", "linear_attention", "conv", "mamba", "mlp", "moe"};
+    "full_attention", "sliding_attention", "linear_attention", "conv", "mamba", "mlp", "moe", "hybrid"};
 constexpr std::int64_t longest_pattern = 1024;  // as many layers as a model may have
 
 /// One item of a list: `times` a word, or a list in parentheses.
@@ -174,6 +174,10 @@ bool has_layer_type(const Model& model, LayerType type) {
     if (layer_type(model, layer) == type) return true;
   }
   return false;
+}
+
+bool has_mamba(const Model& model) {
+  return has_layer_type(model, LayerType::mamba) || has_layer_type(model, LayerType::hybrid);
 }
 
 }  // namespace trainmem

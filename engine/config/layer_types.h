@@ -15,9 +15,19 @@
 
 namespace trainmem {
 
-/// What a layer mixes tokens with; mlp and moe are layers of Nemotron-H, which mix none.
-enum class LayerType : std::uint8_t { full_attention, sliding_attention, linear_attention, conv, mamba, mlp, moe };
-inline constexpr int layer_type_count = 7;
+/// What a layer mixes tokens with; mlp and moe are layers of Nemotron-H, which mix none, hybrid is attention and Mamba
+/// beside each other (Falcon-H1).
+enum class LayerType : std::uint8_t {
+  full_attention,
+  sliding_attention,
+  linear_attention,
+  conv,
+  mamba,
+  mlp,
+  moe,
+  hybrid
+};
+inline constexpr int layer_type_count = 8;
 
 const char* word(LayerType type);
 
@@ -40,5 +50,8 @@ LayerType layer_type(const Model& model, std::int64_t layer);
 
 /// Whether some layer of the model is of this kind.
 bool has_layer_type(const Model& model, LayerType type);
+
+/// Whether some layer has Mamba in it.
+bool has_mamba(const Model& model);
 
 }  // namespace trainmem

@@ -136,6 +136,9 @@ constexpr Field model_and_gpu_fields[] = {
      "", "Experts", "The router has a bias for each expert."},
     {"/model/experts/expert_bias", "expert_bias", [](Config& c) -> Member { return c.model.experts.expert_bias; }, 0, 1,
      "", "Experts", "The projections of the experts have biases."},
+    {"/model/experts/moe_latent_size", "expert_latent",
+     [](Config& c) -> Member { return c.model.experts.moe_latent_size; }, 0, 1048576, "elements", "Experts",
+     "Width that the routed experts work in, between two projections of all tokens; 0: hidden_size."},
 
     // Model: multi-head latent attention.
     {"/model/latent_attention/q_lora_rank", "q_rank",
@@ -173,7 +176,7 @@ constexpr Field model_and_gpu_fields[] = {
 
     // Model: Mamba 2.
     {"/model/mamba/n_heads", "ssm_heads", [](Config& c) -> Member { return c.model.mamba.n_heads; }, 0, 65536, "heads",
-     "Mamba", "Heads of one layer of kind mamba; 0: there are none."},
+     "Mamba", "Heads of one layer of kind mamba or hybrid; 0: there are none."},
     {"/model/mamba/d_head", "ssm_head_dim", [](Config& c) -> Member { return c.model.mamba.d_head; }, 0, 65536,
      "elements", "Mamba", "Size of one of its heads: with n_heads the inner width."},
     {"/model/mamba/n_groups", "ssm_groups", [](Config& c) -> Member { return c.model.mamba.n_groups; }, 1, 65536,
@@ -188,6 +191,8 @@ constexpr Field model_and_gpu_fields[] = {
      "Mamba", "Its convolution has a bias."},
     {"/model/mamba/proj_bias", "ssm_bias", [](Config& c) -> Member { return c.model.mamba.proj_bias; }, 0, 1, "",
      "Mamba", "Its projections have biases."},
+    {"/model/mamba/gated_norm", "ssm_norm", [](Config& c) -> Member { return c.model.mamba.gated_norm; }, 0, 1, "",
+     "Mamba", "Its gated result is normalised."},
 
     // GPU.
     {"/gpu/name", "gpu_name", [](Config& c) -> Member { return c.gpu.name; }, 0, text_limit, "", "GPU",

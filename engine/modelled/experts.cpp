@@ -19,7 +19,8 @@ bool latent(const Config& c) { return c.model.latent_attention.kv_lora_rank > 0;
 bool against_class(const Config& c, bool (*part)(const Config&)) {
   const Model* defaults = huggingface_defaults(c.model.model_type);
   if (defaults == nullptr || megatron(c)) return false;
-  if (part == experts && c.model.model_type == "granitemoehybrid") return false;  // with experts and without
+  // With experts and without.
+  if (part == experts && (c.model.model_type == "granitemoehybrid" || c.model.model_type == "nemotron_h")) return false;
   Config of_class;
   of_class.model = *defaults;
   return part(c) != part(of_class);

@@ -21,12 +21,19 @@ struct LayersOf {
 };
 
 constexpr LayersOf layers_of[] = {
-    {"minimax", "linear_attention"},      {"lfm2", "conv"},
-    {"granitemoehybrid", "mamba"},        {"qwen3_next", "linear_attention"},
-    {"qwen3_5_text", "linear_attention"}, {"qwen3_5_moe_text", "linear_attention"},
+    {"minimax", "linear_attention"},
+    {"lfm2", "conv"},
+    {"lfm2_moe", "conv"},
+    {"granitemoehybrid", "mamba"},
+    {"bamba", "mamba"},
+    {"nemotron_h", "mamba,mlp,moe"},
+    {"qwen3_next", "linear_attention"},
+    {"qwen3_5_text", "linear_attention"},
+    {"olmo_hybrid", "linear_attention"},
+    {"qwen3_5_moe_text", "linear_attention"},
 };
 
-bool has_mamba(const Config& c) { return has_layer_type(c.model, LayerType::mamba); }
+bool has_mamba(const Config& c) { return trainmem::has_mamba(c.model); }
 
 bool has_linear_attention(const Config& c) {
   return transformers::has_gated_delta_net(c.model) && has_layer_type(c.model, LayerType::linear_attention);
@@ -59,6 +66,7 @@ constexpr Missing<Config> missing[] = {
 };
 
 bool has_forward(const Model& model, LayerType type) {
+  if (model.model_type == "falcon_h1") return type == LayerType::hybrid;
   if (type == LayerType::full_attention || type == LayerType::sliding_attention)
     return transformers::llama_form(model) != nullptr;
   if (transformers::has_gated_delta_net(model) && model.linear_attention.linear_num_key_heads == 0) return false;
@@ -78,6 +86,13 @@ bool has_transformers_layers(const Recipe& recipe) {
 
 void report_not_modelled_layer_types(const Config& config, Issues& issues) {
   const Model& model = config.model;
+  if (model.layer_types.empty() && model.model_type == "falcon_h1") {
+    issues.push_back({"not_yet_modelled",
+                      "/model/layer_types",
+                      "A falcon_h1 model without Mamba layers is not yet modelled.",
+                      "Set it to hybrid.",
+                      {"/model/layer_types", "hybrid"}});
+  }
   if (model.layer_types.empty()) return;
   if (!has_transformers_layers(config.recipe)) {
     issues.push_back(

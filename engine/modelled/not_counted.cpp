@@ -45,7 +45,7 @@ std::vector<std::string> not_counted(const Config& config) {
   if (uses_cuda_graphs(recipe))
     sentences.emplace_back(
         "What a CUDA graph's pool and the allocator's other pools cannot use of each other: it moves reserved memory.");
-  if (has_layer_type(config.model, LayerType::mamba))
+  if (has_mamba(config.model))
     sentences.emplace_back(
         "Mamba layers follow the Python of mamba-ssm, whose kernels did not run: sums over heads are made in as many "
         "parts as on a GPU of 132 multiprocessors.");

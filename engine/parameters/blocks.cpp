@@ -53,7 +53,7 @@ void mamba(ParameterBuilder& b) {
   if (m.mamba.conv_bias) b.vector("layers.*.mamba.convolution.bias", Kind::attention, channels);
   b.linear("layers.*.mamba.input.weight", bias("layers.*.mamba.input.bias"), Kind::attention, width + channels + heads,
            m.hidden_size, replicated);
-  b.vector("layers.*.mamba.norm.weight", Kind::norm, width);
+  if (m.mamba.gated_norm) b.vector("layers.*.mamba.norm.weight", Kind::norm, width);
   b.linear("layers.*.mamba.output.weight", bias("layers.*.mamba.output.bias"), Kind::attention, m.hidden_size, width,
            replicated);
 }
@@ -83,6 +83,29 @@ void gated_delta_net(ParameterBuilder& b) {
   projection("layers.*.attention.output_gate.weight", values);
   projection("layers.*.attention.beta.weight", heads);
   projection("layers.*.attention.decay.weight", heads);
+}
+
+/// The same of OLMo hybrid, each projection by itself.
+void separate_delta_net(ParameterBuilder& b) {
+  const LinearAttention& l = b.model.linear_attention;
+  const std::int64_t h = b.model.hidden_size;
+  const std::int64_t heads = l.linear_num_value_heads;
+  const std::int64_t keys = l.linear_num_key_heads * l.linear_key_head_dim;
+  const std::int64_t values = heads * l.linear_value_head_dim;
+  const auto linear = [&](const char* name, std::int64_t outputs, std::int64_t inputs) {
+    b.linear(name, nullptr, Kind::attention, outputs, inputs, replicated);
+  };
+  b.vector("layers.*.attention.decay_scale", Kind::attention, heads);
+  b.vector("layers.*.attention.decay_bias", Kind::attention, heads);
+  linear("layers.*.attention.query.weight", keys, h);
+  linear("layers.*.attention.key.weight", keys, h);
+  linear("layers.*.attention.value.weight", values, h);
+  linear("layers.*.attention.decay.weight", heads, h);
+  linear("layers.*.attention.beta.weight", heads, h);
+  linear("layers.*.attention.output_gate.weight", values, h);
+  linear("layers.*.attention.output.weight", h, values);
+  b.convolution("layers.*.attention.convolution.weight", Kind::attention, 2 * keys + values, l.linear_conv_kernel_dim);
+  b.vector("layers.*.attention.norm.weight", Kind::norm, l.linear_value_head_dim);
 }
 
 /// Multi-head latent attention. The down projections and their norms are whole on every tensor-parallel GPU.
@@ -147,6 +170,8 @@ void attention(ParameterBuilder& b, LayerType type) {
   const Model& m = b.model;
   if (type == LayerType::conv) return short_convolution(b);
   if (type == LayerType::mamba) return mamba(b);
+  if (type == LayerType::hybrid) mamba(b);
+  if (type == LayerType::linear_attention && m.model_type == "olmo_hybrid") return separate_delta_net(b);
   if (type == LayerType::linear_attention)
     return m.linear_attention.linear_num_key_heads > 0 ? gated_delta_net(b) : linear_attention(b);
   if (m.latent_attention.kv_lora_rank > 0) return latent_attention(b);
@@ -213,7 +238,7 @@ void routed_experts(ParameterBuilder& b) {
     return;
   }
   const bool turned = b.layout.turned_experts;
-  const std::int64_t hidden = m.hidden_size;
+  const std::int64_t hidden = e.moe_latent_size > 0 ? e.moe_latent_size : m.hidden_size.value();
   split(b.stack("layers.*.experts.gate_up.weight", e.num_experts, turned ? hidden : up, turned ? up : hidden), column,
         turned ? 2 : 1);
   if (e.expert_bias) {
@@ -224,7 +249,7 @@ void routed_experts(ParameterBuilder& b) {
   split(b.stack("layers.*.experts.down.weight", e.num_experts, turned ? width : hidden, turned ? hidden : width), row,
         turned ? 1 : 2);
   if (e.expert_bias) {
-    b.matrix("layers.*.experts.down.bias", Kind::expert, e.num_experts, m.hidden_size).routed_expert = true;
+    b.matrix("layers.*.experts.down.bias", Kind::expert, e.num_experts, hidden).routed_expert = true;
   }
 }
 
@@ -236,7 +261,14 @@ void experts(ParameterBuilder& b) {
   if (e.n_shared_experts > 0) {
     const std::int64_t width =
         e.shared_expert_intermediate_size > 0 ? e.shared_expert_intermediate_size : e.moe_intermediate_size;
-    mlp(b, shared_names, e.n_shared_experts * width, false);
+    mlp(b, shared_names, e.n_shared_experts * width, b.model.mlp_bias);
+  }
+  if (e.moe_latent_size > 0) {
+    const auto bias = [&](const char* name) { return b.model.mlp_bias ? name : nullptr; };
+    b.linear("layers.*.experts.into_latent.weight", bias("layers.*.experts.into_latent.bias"), Kind::mlp,
+             e.moe_latent_size, b.model.hidden_size, replicated);
+    b.linear("layers.*.experts.out_of_latent.weight", bias("layers.*.experts.out_of_latent.bias"), Kind::mlp,
+             b.model.hidden_size, e.moe_latent_size, replicated);
   }
   if (e.shared_expert_gate) {
     b.linear("layers.*.shared_expert_gate.weight", nullptr, Kind::router, 1, b.model.hidden_size, replicated);
@@ -272,6 +304,15 @@ void append_layer(ParameterBuilder& b, LayerKind kind) {
     if (kind.experts) return experts(b);
     mlp(b, dense_names, b.model.intermediate_size, b.model.mlp_bias);
   };
+  if (kind.type == LayerType::hybrid ||
+      (b.model.model_type == "olmo_hybrid" && kind.type == LayerType::linear_attention)) {
+    // Falcon-H1: MLP, Mamba, attention, norms. OLMo hybrid's delta networks stand last.
+    feed_forward();
+    if (kind.type == LayerType::hybrid) attention(b, kind.type);
+    trailing_norms(b);
+    if (kind.type != LayerType::hybrid) attention(b, kind.type);
+    return;
+  }
   switch (b.layout.norms) {
     case NormRegistration::after:
       attention(b, kind.type);
@@ -291,6 +332,14 @@ void append_layer(ParameterBuilder& b, LayerKind kind) {
       }
       attention(b, kind.type);
       return feed_forward();
+    case NormRegistration::mixer_last:
+      feed_forward();
+      trailing_norms(b);
+      return attention(b, kind.type);
+    case NormRegistration::one:
+      attention_norm(b);
+      if (kind.type == LayerType::mlp || kind.type == LayerType::moe) return feed_forward();
+      return attention(b, kind.type);
     case NormRegistration::after_each:
       attention(b, kind.type);
       attention_norm(b);

@@ -21,6 +21,9 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "glm" || type == "glm4") return {.fused_gate_up = true};
   if (type == "granitemoe" || type == "granitemoeshared") return {.fused_gate_up = true, .router_after_experts = true};
   if (type == "granitemoehybrid") return {.norms = Norms::first, .fused_gate_up = true, .router_after_experts = true};
+  if (type == "bamba") return {.norms = Norms::mixer_last};
+  if (type == "nemotron_h") return {.norms = Norms::one, .router_after_experts = true};
+  if (type == "lfm2_moe") return {.router_after_experts = true};
   if (type == "olmo2" || type == "olmo3" || type == "flex_olmo" || type == "exaone4") return {.norms_on_outputs = true};
   if (type == "qwen3_next" || type == "qwen3_5_text" || type == "qwen3_5_moe_text") return {.gated_attention = true};
   if (type == "gpt_oss") return {.turned_experts = true};

@@ -11,6 +11,8 @@ enum class NormRegistration : std::uint8_t {
   before_each,  ///< norm, attention, norm, MLP: GPT-2, GPT-J, BLOOM, MPT, DBRX
   first,        ///< both norms, attention, MLP: GPT-NeoX
   after_each,   ///< attention, norm, MLP, norm: OPT
+  mixer_last,   ///< MLP, both norms, attention: Bamba
+  one,          ///< one norm, then attention, an MLP or experts: Nemotron-H
 };
 
 struct ParameterLayout {

@@ -35,6 +35,7 @@ LayerKind layer_kind(const Model& model, std::int64_t layer) {
   const Experts& e = model.experts;
   kind.experts = e.num_experts > 0 && layer >= e.first_k_dense_replace &&
                  (e.moe_layer_freq <= 1 || (layer + 1) % e.moe_layer_freq == 0);
+  if (model.model_type == "nemotron_h") kind.experts = kind.type == LayerType::moe;
   return kind;
 }
 
@@ -126,7 +127,8 @@ std::int64_t active_parameter_count(const Model& model) {
   const Experts& e = model.experts;
   std::int64_t idle_in_layer = 0;
   if (e.num_experts > 0) {
-    for (const ParameterTensor& tensor : layer_parameters(model, LayerKind{LayerType::full_attention, true})) {
+    const LayerType type = model.model_type == "nemotron_h" ? LayerType::moe : LayerType::full_attention;
+    for (const ParameterTensor& tensor : layer_parameters(model, LayerKind{type, true})) {
       if (tensor.routed_expert)
         idle_in_layer += tensor.elements() / e.num_experts * (e.num_experts - e.num_experts_per_tok);
     }

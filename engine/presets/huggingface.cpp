@@ -29,7 +29,8 @@ constexpr ActivationName activation_names[] = {
 };
 
 void read_activation(Model& model, const HuggingFaceKeys& keys, Issues& issues) {
-  const auto* value = keys.find({"hidden_activation", "hidden_act", "activation_function", "activation"});
+  const auto* value =
+      keys.find({"mlp_hidden_act", "hidden_activation", "hidden_act", "activation_function", "activation"});
   if (value == nullptr) return;
   for (const ActivationName& known : activation_names) {
     if (known.name == value->text) {
@@ -57,7 +58,8 @@ void read_sizes(Model& model, const HuggingFaceKeys& keys) {
 constexpr std::string_view one_attention_bias =
     "llama,granite,cohere,smollm3,olmo,olmo2,olmo3,qwen3,qwen3_moe,gemma,gemma2,gemma3_text,gpt_neox,nemotron,"
     "vaultgemma,arcee,cohere2,hunyuan_v1_dense,hunyuan_v1_moe,flex_olmo,granitemoehybrid,nanochat,apertus,granitemoe,"
-    "granitemoeshared,phimoe,qwen3_vl_text,qwen3_vl_moe_text,qwen3_next,qwen3_5_text,qwen3_5_moe_text";
+    "granitemoeshared,phimoe,bamba,falcon_h1,olmo_hybrid,qwen3_vl_text,qwen3_vl_moe_text,qwen3_next,qwen3_5_text,"
+    "qwen3_5_moe_text";
 
 void read_switches(Model& model, const HuggingFaceKeys& keys) {
   keys.read(model.attention_dropout, {"attention_dropout", "attn_pdrop", "attn_config.attn_pdrop"});

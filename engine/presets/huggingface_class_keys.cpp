@@ -1,7 +1,6 @@
 // What single classes of config.json do otherwise than the others: one reader for each.
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5.
-#include "engine/config/layer_types.h"
 #include "engine/presets/huggingface_keys.h"
 
 namespace trainmem {
@@ -116,63 +115,6 @@ void read_seed_oss(Model& model, const Keys& keys, Issues&) {
   keys.read(model.attention_output_bias, {"attention_out_bias"});
 }
 
-// models/lfm2/modeling_lfm2.py, Lfm2MLP: the width of the MLP follows from intermediate_size, which the original
-// configurations call block_ff_dim.
-void read_lfm2(Model& model, const Keys& keys, Issues&) {
-  keys.read(model.tie_word_embeddings, {"tie_embedding"});
-  keys.read(model.conv_kernel_size, {"conv_L_cache"});
-  keys.read(model.conv_bias, {"conv_bias"});
-  keys.read(model.intermediate_size, {"block_ff_dim"});
-  if (!keys.flag("block_auto_adjust_ff_dim", true)) return;
-  std::int64_t width = 2 * model.intermediate_size / 3;
-  double multiplier = 1;
-  std::int64_t multiple = 256;
-  keys.read(multiplier, {"block_ffn_dim_multiplier"});
-  keys.read(multiple, {"block_multiple_of"});
-  width = static_cast<std::int64_t>(multiplier * static_cast<double>(width));
-  if (multiple > 0 && !keys.is_null("block_ffn_dim_multiplier")) width = (width + multiple - 1) / multiple * multiple;
-  model.intermediate_size = width;
-}
-
-// models/granitemoehybrid/configuration_granitemoehybrid.py: without layer_types every layer is Mamba's. The MLP that
-// all tokens share stands beside the experts, or alone.
-void read_granite_hybrid(Model& model, const Keys& keys, Issues& issues) {
-  if (keys.find({"layer_types.0"}) == nullptr) model.layer_types = word(LayerType::mamba);
-  const auto* positions = keys.find({"position_embedding_type"});
-  if (positions == nullptr || positions->text != "rope") model.positions = Positions::none;
-  std::int64_t shared = 1024;
-  keys.read(shared, {"shared_intermediate_size"});
-  Experts& experts = model.experts;
-  experts.num_experts = 8;
-  keys.read(experts.num_experts, {"num_local_experts"});
-  if (experts.num_experts > 0) {
-    experts.num_experts_per_tok = 2;
-    keys.read(experts.num_experts_per_tok, {"num_experts_per_tok"});
-    experts.moe_intermediate_size = model.intermediate_size;
-    experts.n_shared_experts = 1;
-    experts.shared_expert_intermediate_size = shared;
-  } else {
-    model.intermediate_size = shared;
-  }
-  if (!has_layer_type(model, LayerType::mamba)) return;
-  Mamba& mamba = model.mamba;
-  mamba = {.n_heads = 128, .d_head = 0, .n_groups = 1, .d_state = 256};
-  std::int64_t expand = 2;
-  keys.read(expand, {"mamba_expand"});
-  keys.read(mamba.n_heads, {"mamba_n_heads"});
-  keys.read(mamba.d_head, {"mamba_d_head"});
-  keys.read(mamba.n_groups, {"mamba_n_groups"});
-  keys.read(mamba.d_state, {"mamba_d_state"});
-  keys.read(mamba.d_conv, {"mamba_d_conv"});
-  keys.read(mamba.chunk_size, {"mamba_chunk_size"});
-  keys.read(mamba.conv_bias, {"mamba_conv_bias"});
-  keys.read(mamba.proj_bias, {"mamba_proj_bias"});
-  const std::int64_t width = expand * model.hidden_size;
-  if (mamba.d_head == 0 && mamba.n_heads > 0) mamba.d_head = width / mamba.n_heads;  // "auto"
-  if (mamba.n_heads * mamba.d_head != width)
-    report_not_modelled_key(issues, "mamba_n_heads", "The class refuses heads that do not make up the inner width.");
-}
-
 /// RoPE in the sliding layers only; EXAONE has it everywhere where nothing slides.
 void read_rope_where_sliding(Model& model, const Keys&, Issues&) {
   model.nope_every = model.sliding_window > 0 ? model.sliding_window_pattern : 0;
@@ -206,8 +148,6 @@ constexpr ClassReader readers[] = {
     {"olmo", read_olmo},
     {"olmoe", read_olmo},
     {"seed_oss", read_seed_oss},
-    {"granitemoehybrid", read_granite_hybrid},
-    {"lfm2", read_lfm2},
     {"cohere2", read_rope_where_sliding},
     {"exaone4", read_rope_where_sliding},
     {"exaone_moe", read_rope_where_sliding},
@@ -219,6 +159,7 @@ constexpr ClassReader readers[] = {
 void read_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues) {
   for (const ClassReader& reader : readers)
     if (model.model_type == reader.model_type) return reader.read(model, keys, issues);
+  read_hybrid_class_keys(model, keys, issues);
 }
 
 }  // namespace trainmem

@@ -20,13 +20,4 @@ inline void sizes(Model& model, std::int64_t vocab_size, std::int64_t hidden_siz
   model.max_position_embeddings = positions;
 }
 
-/// Qwen3-Next and Qwen3.5: gated attention in every fourth layer, gated delta networks in the others.
-inline void gated_delta_net(Model& model) {
-  model.head_dim = 256;
-  model.partial_rotary_factor = 0.25;
-  model.qk_norm = QkNorm::per_head;
-  model.layer_types = "3*linear_attention,full_attention";
-  model.linear_attention = {16, 32, 128, 128, 4};
-}
-
 }  // namespace trainmem

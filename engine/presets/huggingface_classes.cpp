@@ -7,6 +7,7 @@
 #include "engine/presets/huggingface_class_sizes.h"
 #include "engine/presets/huggingface_expert_classes.h"
 #include "engine/presets/huggingface_gpt_classes.h"
+#include "engine/presets/huggingface_hybrid_classes.h"
 
 namespace trainmem {
 namespace {
@@ -109,27 +110,11 @@ Model granite() {
   return model;
 }
 
-/// Without Mamba layers and experts, which are read as issues.
-Model granitemoehybrid() {
-  Model model = granite();
-  model.model_type = "granitemoehybrid";
-  model.intermediate_size = 1024;
-  return model;
-}
-
 Model smollm3() {
   Model model = rmsnorm_llama("smollm3");
   sizes(model, 128256, 2048, 36, 16, 4, 11008, 32768);
   model.tie_word_embeddings = true;
   model.nope_every = 4;
-  return model;
-}
-
-Model lfm2() {
-  Model model = rmsnorm_llama("lfm2");
-  sizes(model, 65536, 2560, 32, 32, 8, 12288, 128000);
-  model.qk_norm = QkNorm::per_head;
-  model.tie_word_embeddings = true;
   return model;
 }
 
@@ -169,13 +154,6 @@ Model qwen3_vl() {
   sizes(model, 151936, 4096, 32, 32, 32, 22016, 128000);
   model.head_dim = 128;
   model.qk_norm = QkNorm::per_head;
-  return model;
-}
-
-Model qwen3_5() {
-  Model model = rmsnorm_llama("qwen3_5_text");
-  sizes(model, 248320, 4096, 32, 16, 4, 12288, 32768);
-  gated_delta_net(model);
   return model;
 }
 
@@ -327,7 +305,6 @@ const Model classes[] = {stablelm(),
                          gemma3_text(),
                          vaultgemma(),
                          arcee(),
-                         lfm2(),
                          ministral(),
                          seed_oss(),
                          cohere2(),
@@ -340,11 +317,9 @@ const Model classes[] = {stablelm(),
                          ministral3(),
                          nanochat(),
                          apertus(),
-                         granitemoehybrid(),
                          qwen2_vl("qwen2_vl_text"),
                          qwen2_vl("qwen2_5_vl_text"),
-                         qwen3_vl(),
-                         qwen3_5()};
+                         qwen3_vl()};
 
 }  // namespace
 
@@ -353,7 +328,9 @@ const Model* huggingface_defaults(std::string_view model_type) {
     if (model.model_type == model_type) return &model;
   }
   const Model* of_gpt = huggingface_gpt_defaults(model_type);
-  return of_gpt != nullptr ? of_gpt : huggingface_expert_defaults(model_type);
+  if (of_gpt != nullptr) return of_gpt;
+  const Model* of_hybrid = huggingface_hybrid_defaults(model_type);
+  return of_hybrid != nullptr ? of_hybrid : huggingface_expert_defaults(model_type);
 }
 
 }  // namespace trainmem

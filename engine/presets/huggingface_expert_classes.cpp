@@ -68,22 +68,6 @@ Model qwen3_vl_moe() {
   return model;
 }
 
-Model qwen3_next() {
-  Model model = make("qwen3_next", 151936, 2048, 48, 16, 2, 5632);
-  model.max_position_embeddings = 32768;
-  gated_delta_net(model);
-  model.experts = {512, 10, 512, 1, 512, true};
-  return model;
-}
-
-Model qwen3_5_moe() {
-  Model model = make("qwen3_5_moe_text", 248320, 2048, 40, 16, 2, 0);
-  model.max_position_embeddings = 32768;
-  gated_delta_net(model);
-  model.experts = {256, 8, 512, 1, 512, true};
-  return model;
-}
-
 Model olmoe() {
   Model model = make("olmoe", 50304, 2048, 16, 16, 0, 2048);
   model.max_position_embeddings = 4096;
@@ -307,9 +291,7 @@ const Model classes[] = {granitemoe("granitemoe"),
                          hunyuan_v1_moe(),
                          ernie4_5_moe(),
                          phimoe(),
-                         qwen3_vl_moe(),
-                         qwen3_next(),
-                         qwen3_5_moe()};
+                         qwen3_vl_moe()};
 
 }  // namespace
 

@@ -75,6 +75,9 @@ void read_ernie_moe(Model& model, const Keys& keys) {
 
 void read_deepseek(Model& model, const Keys& keys) { keys.read(model.experts.moe_layer_freq, {"moe_layer_freq"}); }
 
+/// The class builds no layers of multi-token prediction.
+void read_nemotron_h(Model& model, const Keys&) { model.num_nextn_predict_layers = 0; }
+
 struct ClassReader {
   std::string_view model_type;
   void (*read)(Model&, const Keys&);
@@ -93,6 +96,7 @@ constexpr ClassReader readers[] = {
     {"ernie4_5_moe", read_ernie_moe},
     {"deepseek", read_deepseek},
     {"deepseek_v2", read_deepseek},
+    {"nemotron_h", read_nemotron_h},
 };
 
 }  // namespace

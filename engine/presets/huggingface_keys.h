@@ -75,6 +75,9 @@ void read_layer_types(Model& model, const HuggingFaceKeys& keys);
 /// Keys that single classes have otherwise, after the common ones have been read.
 void read_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues);
 
+/// The same for classes whose layers are of several kinds; a part of read_class_keys().
+void read_hybrid_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues);
+
 /// The same for classes with experts.
 void read_expert_class_keys(Model& model, const HuggingFaceKeys& keys);
 

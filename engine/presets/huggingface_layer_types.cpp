@@ -84,6 +84,7 @@ void read_layer_types(Model& model, const HuggingFaceKeys& keys) {
   Pattern pattern = listed(keys, "layer_types", layers);
   if (pattern.empty()) pattern = listed(keys, "layers_block_type", layers);
   if (pattern.empty()) pattern = numbered(keys, "full_attn_idxs", layers, LayerType::conv);
+  if (pattern.empty()) pattern = numbered(keys, "attn_layer_indices", layers, LayerType::mamba);
   std::int64_t interval = 0;
   keys.read(interval, {"full_attention_interval"});
   if (pattern.empty() && interval > 0 && interval <= layers && has_layer_type(model, LayerType::linear_attention)) {

@@ -14,13 +14,12 @@ struct Reason {
 };
 
 constexpr Reason reasons[] = {
-    {"mamba,mamba2,falcon_mamba,falcon_h1,bamba,jamba,zamba,zamba2,nemotron_h,plamo2", "its state-space layers (Mamba)",
+    {"mamba,mamba2,falcon_mamba,jamba,zamba,zamba2,plamo2", "its state-space layers (Mamba)",
      "Use a model of attention and MLP layers, dense or with experts."},
     {"rwkv,rwkv7,xlstm,recurrent_gemma", "its recurrent layers",
      "Use a model of attention and MLP layers, dense or with experts."},
     {"qwen3_next,qwen3_5,qwen3_5_moe,kimi_linear", "its linear attention (gated delta rule)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},
-    {"lfm2_moe", "its convolutions beside experts", "Use a model of attention and MLP layers, dense or with experts."},
     {"deepseek_v32,glm_moe_dsa", "its sparse attention", "All else is as in model_type deepseek_v3."},
     {"gemma3n,gemma3n_text", "its embeddings of each layer", "Use gemma3_text or gemma2."},
     {"gemma4,gemma4_text,gemma4_unified,gemma4_unified_text",

@@ -77,8 +77,25 @@ Tensor cast_to(Tensor sum, DType format) {
   return Scan::make(sum.shape(), format, "weight gradient");
 }
 
-/// _mamba_chunk_scan_combined_bwd; the gradient of D, in its format, and those of dt_bias and A.
-Tensor scan_backward(const Scan& k, DType of_skip, Tensor& of_step_bias, Tensor& of_decay) {
+/// The gradient of the gate within a scan that gates: the gated result again, and the gradient of the scan's.
+struct GateGradient {
+  Tensor skip, gated, scanned;
+};
+
+/// _chunk_scan_bwd_dz.
+GateGradient gate_backward(const Scan& k, DType of_skip, DType of_gradient) {
+  GateGradient result;
+  const Tensor parts = k.fp32({ceil_divide(k.chunk, Size(32)), k.b, k.c, k.a, 1}, "D gradient");
+  result.gated = Scan::make({k.b, k.s, k.a, k.p}, k.dtype, "gated scan");
+  result.scanned = Scan::make({k.b, k.s, k.a, k.p}, of_gradient, "gradient of the scan");
+  result.skip = cast_to(k.fp32({k.a, 1}, "D gradient"), of_skip);
+  return result;
+}
+
+/// _mamba_chunk_scan_combined_bwd; the gradient of D, in its format, and those of dt_bias and A. `gate`: of a scan that
+/// gates, whose gradient is of a format of its own.
+Tensor scan_backward(const Scan& k, DType of_skip, GateGradient* gate, DType of_gradient, Tensor& of_step_bias,
+                     Tensor& of_decay) {
   const Tensor given = Scan::make({k.b, k.s, k.a}, k.dtype, "steps");
   const Tensor sums = k.steps("sums of the decay");
   const Tensor step = k.steps("steps");
@@ -87,6 +104,7 @@ Tensor scan_backward(const Scan& k, DType of_skip, Tensor& of_step_bias, Tensor&
   Tensor passed = k.states(DType::float32, "states");
   const Tensor last = k.fp32({k.b, k.a, k.p * k.n}, "last state");
   of_chunks.reset();
+  if (gate != nullptr) *gate = gate_backward(k, of_skip, of_gradient);
   Tensor gradient = k.states(DType::float32, "gradient of states");
   const Tensor passed_gradient = k.states(k.dtype, "gradient of states");
   Tensor converted = k.dtype == DType::float32 ? passed : k.states(k.dtype, "states");
@@ -140,13 +158,15 @@ void note_scan(Pass pass, const Scan& k, int times) {
 /// What the gradients of the weights are cast to.
 struct Formats {
   Size conv_width;
-  DType convolution, skip, norm;
-  bool convolution_bias, output_bias;
-  explicit Formats(const MambaWeights& w)
+  DType convolution, skip, norm, output;  ///< output: that the output projection computes in
+  bool has_norm, convolution_bias, output_bias;
+  Formats(const MambaWeights& w, DType computation)
       : conv_width(w.convolution.size(2)),
         convolution(w.convolution.dtype()),
         skip(w.skip.dtype()),
-        norm(w.norm.dtype()),
+        norm(w.norm.defined() ? w.norm.dtype() : DType::float32),
+        output(computation),
+        has_norm(w.norm.defined()),
         convolution_bias(w.convolution_bias.defined()),
         output_bias(w.output_bias.defined()) {}
 };
@@ -158,28 +178,36 @@ void backward(Backward& b, const Scan& k, const Size& hidden, const Formats& for
   Tensor convolved = k.convolved();
   Tensor gradient = Scan::make(projected.shape(), dtype, "gradient of projected states");
   Tensor of_convolved = k.convolved();
-  Tensor of_normed = Scan::make({k.rows(), k.width()}, dtype, "gradient of the norm");
-  Tensor of_scanned = Scan::make({k.rows(), k.width()}, dtype, "gradient of the scan");
-  Tensor of_norm;
-  {
+  Tensor of_normed = Scan::make({k.rows(), k.width()}, formats.output, "gradient of the norm");
+  Tensor of_scanned, of_norm;
+  if (formats.has_norm) {
+    of_scanned = Scan::make({k.rows(), k.width()}, dtype, "gradient of the scan");
     const Tensor parts = k.fp32({k.norm_rows(), k.width()}, "weight gradient");
     of_norm = k.fp32({k.width()}, "weight gradient");
     of_norm = cast_to(std::move(of_norm), formats.norm);
   }
   note_scan(Pass::backward, k, 3);
   Tensor of_step, of_decay;
-  Tensor of_skip = scan_backward(k, formats.skip, of_step, of_decay);
+  GateGradient gate;
+  Tensor of_skip =
+      scan_backward(k, formats.skip, formats.has_norm ? nullptr : &gate, formats.output, of_step, of_decay);
+  if (!formats.has_norm) of_skip = std::move(gate.skip);
+  gate.scanned.reset();
   const Size elements = hidden * k.width();
-  note_linear_backward(k.rows(), elements, elements * element_bytes(dtype), true, true);
-  Tensor of_output = Scan::make({hidden, k.width()}, dtype, "weight gradient");
+  note_linear_backward(k.rows(), elements, elements * element_bytes(formats.output), true, true);
+  Tensor of_output;
+  {
+    const Tensor low = formats.output == dtype ? Tensor() : Scan::make(normed.shape(), formats.output, "gated norm");
+    of_output = Scan::make({hidden, k.width()}, formats.output, "weight gradient");
+  }
   Tensor of_output_bias;
-  if (formats.output_bias) of_output_bias = Scan::make({hidden}, dtype, "bias gradient");
+  if (formats.output_bias) of_output_bias = Scan::make({hidden}, formats.output, "bias gradient");
   Tensor of_convolution = k.fp32({k.channels(), 1, formats.conv_width}, "weight gradient");
   Tensor of_bias;
   if (formats.convolution_bias) of_bias = k.fp32({k.channels()}, "bias gradient");
   of_convolution = cast_to(std::move(of_convolution), formats.convolution);
   if (of_bias.defined()) of_bias = cast_to(std::move(of_bias), formats.convolution);
-  for (Tensor* gone : {&of_scanned, &convolved, &of_convolved, &normed, &of_normed}) gone->reset();
+  for (Tensor* gone : {&of_scanned, &convolved, &of_convolved, &normed, &of_normed, &gate.gated}) gone->reset();
   Tensor* all[] = {&gradient, &of_convolution, &of_bias,   &of_step,       &of_decay,
                    &of_skip,  &of_norm,        &of_output, &of_output_bias};
   for (int i = 0; i < 9; ++i)
@@ -216,28 +244,37 @@ Tensor mamba_split_conv1d_scan(Tensor argument, const MambaWeights& w, const Mam
   const Tensor last = k.fp32({k.b, k.a, k.p * k.n}, "last state");
   of_chunks.reset();
   Tensor products = k.products();
+  Tensor normed;
+  if (!w.norm.defined()) normed = Scan::make({k.rows(), k.width()}, k.dtype, "gated scan");
   const Tensor scanned = Scan::make({k.b, k.s, k.a, k.p}, k.dtype, "scan");
   products.reset();
-  Tensor normed = Scan::make({k.rows(), k.width()}, k.dtype, "gated norm");
-  const Tensor inverse = k.fp32({k.g * k.rows()}, "1/rms");
-  // Under autocast the weight is cast for this call alone.
-  const auto cast = [&](const Tensor& weight) {
-    if (!weight.defined() || weight.dtype() == k.dtype) return weight;
-    return Scan::make(weight.shape(), k.dtype, "copy of the output projection");
+  Tensor inverse;
+  if (w.norm.defined()) {
+    normed = Scan::make({k.rows(), k.width()}, k.dtype, "gated norm");
+    inverse = k.fp32({k.g * k.rows()}, "1/rms");
+  }
+  // Under autocast the result and the weight are cast for this call alone.
+  const Autocast autocast = active_run().autocast;
+  const DType computation = autocast.enabled ? autocast.dtype : k.dtype;
+  const auto cast = [&](const Tensor& x, const char* role) {
+    if (!x.defined() || x.dtype() == computation) return x;
+    return Scan::make(x.shape(), computation, role);
   };
-  const Tensor output = cast(w.output);
-  const Tensor output_bias = cast(w.output_bias);
+  Tensor low = cast(normed, "gated norm");
+  const Tensor output = cast(w.output, "copy of the output projection");
+  normed = std::move(low);
+  const Tensor output_bias = cast(w.output_bias, "copy of the output projection");
   note_scan(Pass::forward, k, 1);
-  note_linear(Pass::forward, k.rows(), w.output.elements(), w.output.elements() * element_bytes(k.dtype));
-  Tensor result = Scan::make({k.rows(), hidden}, k.dtype, "output of the mixer");
+  note_linear(Pass::forward, k.rows(), w.output.elements(), w.output.elements() * element_bytes(computation));
+  Tensor result = Scan::make({k.rows(), hidden}, computation, "output of the mixer");
   normed.reset();
-  for (const Tensor* kept :
-       {&projected, &w.convolution, &scanned, &w.decay, &w.skip, &w.step_bias, &w.norm, &inverse, &output})
+  for (const Tensor* kept : {&projected, &w.convolution, &scanned, &w.decay, &w.skip, &w.step_bias, &output})
     keep(node, *kept);
-  if (w.convolution_bias.defined()) keep(node, w.convolution_bias);
-  if (output_bias.defined()) keep(node, output_bias);
+  for (const Tensor* kept : {&w.norm, &static_cast<const Tensor&>(inverse), &w.convolution_bias, &output_bias})
+    if (kept->defined()) keep(node, *kept);
   result = alias(result, {k.b, k.s, hidden}, contiguous_strides({k.b, k.s, hidden}));
-  if (node) node->backward = [k, hidden, formats = Formats(w)](Backward& b) { backward(b, k, hidden, formats); };
+  if (node)
+    node->backward = [k, hidden, formats = Formats(w, computation)](Backward& b) { backward(b, k, hidden, formats); };
   finish_node(node, result);
   return result;
 }

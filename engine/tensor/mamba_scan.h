@@ -13,7 +13,7 @@ struct MambaWeights {
   Tensor step_bias;         ///< dt_bias (heads)
   Tensor decay;             ///< A (heads), fp32
   Tensor skip;              ///< D (heads)
-  Tensor norm;              ///< (heads * head width)
+  Tensor norm;              ///< (heads * head width); undefined: the scan's result is gated and not normalised
   Tensor output;            ///< (hidden, heads * head width)
   Tensor output_bias;       ///< undefined: none
 };

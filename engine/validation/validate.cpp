@@ -84,8 +84,8 @@ class ModelRules : Rules {
                     "Set sliding_window_pattern to 1.", {"/model/sliding_window_pattern", "1"});
     }
     const Mamba& mamba = model_.mamba;
-    if (has_layer_type(model_, LayerType::mamba) && (mamba.n_heads == 0 || mamba.d_head == 0 || mamba.d_state == 0)) {
-      issues_.push_back({"missing", "/model/mamba", "layer_types has layers of kind mamba, whose sizes are not given.",
+    if (has_mamba(model_) && (mamba.n_heads == 0 || mamba.d_head == 0 || mamba.d_state == 0)) {
+      issues_.push_back({"missing", "/model/mamba", "layer_types has layers with Mamba, whose sizes are not given.",
                          "Give n_heads, d_head and d_state."});
     }
     if (mamba.n_groups > 0)

@@ -22,9 +22,9 @@ Tensor rows_of(const Tensor& x) { return view(x, {x.elements() / x.size(-1), x.s
 RoutedExperts::RoutedExperts(const Model& m, DType dtype)
     : model_(m), turned_(parameter_layout(m.model_type).turned_experts) {
   const Size n = m.experts.num_experts;
-  const Size h = m.hidden_size;
+  const Size h = m.experts.moe_latent_size > 0 ? Size(m.experts.moe_latent_size) : m.hidden_size;
   const Size i = m.experts.moe_intermediate_size;
-  const Size up = Size(2) * i;
+  const Size up = Size(m.gated_mlp ? 2 : 1) * i;
   const auto stack = [&](const Size& out, const Size& in, const char* name) {
     return make_parameter(turned_ ? Shape{n, in, out} : Shape{n, out, in}, dtype, name);
   };
@@ -34,7 +34,8 @@ RoutedExperts::RoutedExperts(const Model& m, DType dtype)
   if (m.experts.expert_bias) down_bias_ = make_parameter({n, h}, dtype, "expert down");
 }
 
-Tensor RoutedExperts::gated(const Tensor& gate_up) const {
+Tensor RoutedExperts::activated(const Tensor& gate_up) const {
+  if (!model_.gated_mlp) return activate(gate_up, model_.hidden_act);
   if (model_.hidden_act == Activation::clamped_swiglu) {
     // models/gpt_oss/modeling_gpt_oss.py: GptOssExperts._apply_gate
     Tensor gate = every_second(gate_up, 0);
@@ -46,8 +47,8 @@ Tensor RoutedExperts::gated(const Tensor& gate_up) const {
   }
   const Size i = model_.experts.moe_intermediate_size;
   const std::vector<Tensor> parts = split(gate_up, {i, i}, -1);
-  Tensor activated = activate(parts[0], model_.hidden_act);
-  return std::move(activated) * parts[1];
+  Tensor gate = activate(parts[0], model_.hidden_act);
+  return std::move(gate) * parts[1];
 }
 
 // integrations/moe.py: grouped_mm_experts_forward, line by line. S token copies: tokens times experts per token.
@@ -73,7 +74,7 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
     return add_in_place(std::move(x), of_token);
   };
   Tensor out = biased(grouped_linear(selected, gate_up_, offsets, turned_, "expert gate and up"), gate_up_bias_);
-  out = gated(out);
+  out = activated(out);
   out = biased(grouped_linear(out, down_, offsets, turned_, "expert down"), down_bias_);
   Tensor weighted = multiply(out, unsqueeze(weights, 1), "weighted expert output");
   const Tensor back = integers(copies[0]);
@@ -98,6 +99,10 @@ SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DTyp
   const Experts& e = m.experts;
   if (e.n_shared_experts > 0) shared_.emplace(m, form, dtype, Size(shared_expert_width(m)));
   if (e.shared_expert_gate) shared_gate_.emplace(m.hidden_size, 1, false, dtype, "shared expert gate");
+  if (e.moe_latent_size > 0) {
+    into_latent_.emplace(m.hidden_size, e.moe_latent_size, m.mlp_bias, dtype, "into experts' width");
+    out_of_latent_.emplace(e.moe_latent_size, m.hidden_size, m.mlp_bias, dtype, "out of experts' width");
+  }
 }
 
 SparseFeedForward::~SparseFeedForward() = default;
@@ -133,7 +138,9 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
     return view(out, x.shape());
   }
   const Routing routing = (*router_)(tokens);
-  Tensor out = view((*experts_)(tokens, routing), x.shape());
+  Tensor out = (*experts_)(into_latent_ ? (*into_latent_)(tokens) : tokens, routing);
+  if (out_of_latent_) out = (*out_of_latent_)(std::move(out));
+  out = view(out, x.shape());
   if (!shared_) return out;
   Tensor shared = shared_at(x);  // models/deepseek_v3/modeling_deepseek_v3.py: DeepseekV3MoE
   return std::move(out) + std::move(shared);

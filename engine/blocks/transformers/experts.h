@@ -30,21 +30,23 @@ class Router {
   Routing sigmoid_scores(const Tensor& tokens) const;
   Routing softmax_of_chosen(const Tensor& tokens) const;
   Routing corrected_softmax(const Tensor& tokens) const;
+  Routing corrected_sigmoid(const Tensor& tokens) const;
 
   const Model& model_;
   Tensor weight_;
   Tensor bias_;        ///< gpt-oss's, which is trained
-  Tensor correction_;  ///< DeepSeek-V3's and ERNIE's, a buffer that balances the load
+  Tensor correction_;  ///< DeepSeek-V3's, ERNIE's and LFM2's, a buffer that balances the load
 };
 
-/// The routed experts of a layer: two stacks of matrices.
+/// The routed experts of a layer: two stacks of matrices, the first of gate and up, or of up alone.
 class RoutedExperts {
  public:
   RoutedExperts(const Model& model, DType dtype);
   Tensor operator()(const Tensor& tokens, const Routing& routing) const;
 
  private:
-  Tensor gated(const Tensor& gate_up) const;
+  /// Of what the first matrices give.
+  Tensor activated(const Tensor& first) const;
 
   const Model& model_;
   bool turned_;  ///< stacks of (experts, in, out)
@@ -68,6 +70,7 @@ class SparseFeedForward : public FeedForwardPart {
   std::unique_ptr<SeparateExperts> separate_;  ///< in place of experts_ before release 5
   std::optional<FeedForward> shared_;
   std::optional<Linear> shared_gate_;
+  std::optional<Linear> into_latent_, out_of_latent_;  ///< around the routed experts
 };
 
 }  // namespace trainmem::transformers

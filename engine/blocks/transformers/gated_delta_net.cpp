@@ -8,7 +8,8 @@
 namespace trainmem::transformers {
 
 bool has_gated_delta_net(const Model& m) {
-  return m.model_type == "qwen3_next" || m.model_type == "qwen3_5_text" || m.model_type == "qwen3_5_moe_text";
+  return m.model_type == "qwen3_next" || m.model_type == "qwen3_5_text" || m.model_type == "qwen3_5_moe_text" ||
+         m.model_type == "olmo_hybrid";
 }
 
 GatedDeltaNet::GatedDeltaNet(const Model& m, DType dtype) : model_(m), together_(m.model_type == "qwen3_next") {
@@ -77,16 +78,11 @@ GatedDeltaNet::Projected GatedDeltaNet::project_together(const Tensor& hidden) c
   return result;
 }
 
-namespace {
-
-/// x.repeat_interleave(times, dim=2) of (b, s, heads, width).
 Tensor repeated_heads(Tensor x, const Size& times) {
   const Shape apart{x.size(0), x.size(1), x.size(2), times, x.size(3)};
   const Shape joined{x.size(0), x.size(1), x.size(2) * times, x.size(3)};
   return view(clone_contiguous(expand(unsqueeze(std::move(x), 3), apart)), joined);
 }
-
-}  // namespace
 
 Tensor GatedDeltaNet::operator()(const Tensor& hidden, const BlockInputs&, Tensor&) const {
   const Place place("linear attention");

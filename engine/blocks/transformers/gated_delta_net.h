@@ -28,7 +28,10 @@ class GatedDeltaNet : public AttentionPart {
   Linear query_key_value_, gate_, rate_, decay_, output_;
 };
 
-/// Classes whose linear attention this is.
+/// x.repeat_interleave(times, dim=2) of (b, s, heads, width).
+Tensor repeated_heads(Tensor x, const Size& times);
+
+/// Classes whose linear attention this is, or that of olmo_hybrid.cpp.
 bool has_gated_delta_net(const Model& model);
 
 }  // namespace trainmem::transformers

@@ -1,8 +1,10 @@
 // The block of Llama and of the families that norm before attention and before the MLP: models/llama, mistral,
 // ministral, qwen2, qwen3, gemma, granite, smollm3, arcee, seed_oss, phi3, olmo, starcoder2, nemotron, glm, ernie4_5,
-// helium, hunyuan_v1_dense, ministral3, nanochat, apertus, granitemoehybrid, lfm2, and with experts mixtral, qwen2_moe,
-// qwen3_moe, olmoe, deepseek_v2, deepseek_v3, glm4_moe, glm4_moe_lite, minimax_m2, gpt_oss, dots1, solar_open,
-// exaone_moe, ernie4_5_moe, hunyuan_v1_moe, phimoe, modeling_*.py.
+// helium, hunyuan_v1_dense, ministral3, nanochat, apertus, granitemoehybrid, bamba, lfm2, and with experts lfm2_moe,
+// mixtral, qwen2_moe, qwen3_moe, olmoe, deepseek_v2, deepseek_v3, glm4_moe, glm4_moe_lite, minimax_m2, gpt_oss, dots1,
+// solar_open, exaone_moe, ernie4_5_moe, hunyuan_v1_moe, phimoe, modeling_*.py.
+#include <utility>
+
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
 
@@ -13,13 +15,15 @@ namespace {
 class LlamaBlock : public Block {
  public:
   LlamaBlock(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer) : model_(m), form_(form) {
-    // models/granitemoehybrid/modeling_granitemoehybrid.py: GraniteMoeHybridDecoderLayer makes its mixer last.
-    const bool mixer_last = m.model_type == "granitemoehybrid";
-    if (mixer_last) make_norms(dtype);
+    // models/granitemoehybrid/modeling_granitemoehybrid.py: GraniteMoeHybridDecoderLayer makes its mixer last, and so
+    // does models/bamba/modeling_bamba.py: BambaDecoderLayer, whose norms come after the MLP.
+    const bool granite = m.model_type == "granitemoehybrid";
+    const bool mixer_last = granite || m.model_type == "bamba";
+    if (granite) make_norms(dtype);
     if (!mixer_last) attention_ = make_attention(m, form, dtype, layer);
     mlp_ = make_feed_forward(m, form, dtype, layer);
+    if (!granite) make_norms(dtype);
     if (mixer_last) attention_ = make_attention(m, form, dtype, layer);
-    if (!mixer_last) make_norms(dtype);
   }
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
@@ -32,6 +36,7 @@ class LlamaBlock : public Block {
     hidden = norm_at("norm before MLP", post_attention_norm_, hidden);
     hidden = (*mlp_)(hidden);
     hidden = add_to(residual, hidden, true);
+    if (model_.model_type == "bamba") returned_weights_ = std::move(weights);
     return hidden;
   }
 

@@ -1,5 +1,7 @@
 #include "engine/blocks/transformers/llama_form.h"
 
+#include <string_view>
+
 namespace trainmem::transformers {
 
 namespace {
@@ -257,15 +259,6 @@ LlamaForm partial(const char* model_type) {
   return result;
 }
 
-/// Three of four layers are gated delta networks, the others gated attention.
-LlamaForm qwen3_next(const char* model_type, LlamaForm::Turning turning) {
-  LlamaForm result = form(model_type);
-  result.norm = NormLayer::Form::gemma;
-  result.turning = turning;
-  result.gated_attention = true;
-  return result;
-}
-
 LlamaForm dbrx() {
   LlamaForm result = form("dbrx");
   result.block = LlamaForm::BlockForm::dbrx;
@@ -306,7 +299,6 @@ const LlamaForm forms[] = {form("llama"),
                            seeing("qwen3_vl_text", LlamaForm::Turning::interleaved_positions),
                            seeing("qwen3_vl_moe_text", LlamaForm::Turning::interleaved_positions),
                            form("smollm3"),
-                           form("lfm2"),
                            ministral(),
                            ministral3(),
                            nanochat(),
@@ -357,9 +349,6 @@ const LlamaForm forms[] = {form("llama"),
                            partial("glm4_moe"),
                            partial("minimax_m2"),
                            minimax(),
-                           qwen3_next("qwen3_next", LlamaForm::Turning::nemotron),
-                           qwen3_next("qwen3_5_text", LlamaForm::Turning::interleaved_partial),
-                           qwen3_next("qwen3_5_moe_text", LlamaForm::Turning::interleaved_partial),
                            dbrx(),
                            grok()};
 
@@ -368,8 +357,18 @@ const LlamaForm forms[] = {form("llama"),
 const LlamaForm* llama_form(const Model& model) {
   for (const LlamaForm& candidate : forms)
     if (model.model_type == candidate.model_type) return &candidate;
-  return nullptr;
+  return hybrid_form(model);
 }
+
+namespace {
+
+/// Blocks whose classes Liger-Kernel is not known to patch.
+bool has_own_block(const LlamaForm& form) {
+  return form.block == LlamaForm::BlockForm::one_mixer || form.block == LlamaForm::BlockForm::falcon_h1 ||
+         form.block == LlamaForm::BlockForm::olmo_hybrid || form.model_type == std::string_view("bamba");
+}
+
+}  // namespace
 
 // Liger-Kernel src/liger_kernel/transformers/monkey_patch.py and rms_norm.py: LigerRMSNormForGemma2, ForGlm4, ForOlmo2
 // and EXAONE 4's are not in place.
@@ -380,21 +379,21 @@ FusedNorm fused_norm(const Model& model) {
   const Norms norms = form == nullptr ? Norms::layer_norm : form->norm;
   if (norms == Norms::cohere || norms == Norms::helium || norms == Norms::nanochat) return FusedNorm::none;
   if (model.norm == Norm::layernorm) return FusedNorm::layer_norm;
-  if (form == nullptr || form->gated_attention) return FusedNorm::none;
+  if (form == nullptr || form->gated_attention || has_own_block(*form)) return FusedNorm::none;
   return form->block == BlockForm::gemma2 || form->block == BlockForm::olmo2 ? FusedNorm::liger
                                                                              : FusedNorm::liger_in_place;
 }
 
 bool has_fused_mlp(const Model& model) {
   const LlamaForm* form = llama_form(model);
-  return form != nullptr && model.gated_mlp && !form->fused_mlp && !form->gated_attention &&
+  return form != nullptr && model.gated_mlp && !form->fused_mlp && !form->gated_attention && !has_own_block(*form) &&
          model.experts.num_experts == 0;
 }
 
 bool has_fused_rope(const Model& model) {
   const LlamaForm* form = llama_form(model);
   return form != nullptr && form->turning == LlamaForm::Turning::whole && form->block != LlamaForm::BlockForm::dbrx &&
-         model.latent_attention.kv_lora_rank == 0;
+         !has_own_block(*form) && model.latent_attention.kv_lora_rank == 0;
 }
 
 }  // namespace trainmem::transformers

@@ -7,7 +7,18 @@ namespace trainmem::transformers {
 
 struct LlamaForm {
   const char* model_type;
-  enum class BlockForm { llama, stablelm, gemma2, olmo2, cohere, minimax, dbrx } block = BlockForm::llama;
+  enum class BlockForm {
+    llama,
+    stablelm,
+    gemma2,
+    olmo2,
+    cohere,
+    minimax,
+    dbrx,
+    one_mixer,   ///< Mamba, attention, an MLP or experts, after one norm
+    falcon_h1,   ///< Mamba and attention beside each other, then an MLP
+    olmo_hybrid  ///< norms after attention and its MLP, but before a gated delta network and its MLP
+  } block = BlockForm::llama;
   NormLayer::Form norm = NormLayer::Form::llama;
   /// How RoPE turns query and key.
   enum class Turning {
@@ -49,6 +60,8 @@ struct LlamaForm {
   bool multipliers = false;       ///< embedding and residuals times numbers
   bool scaled_logits = false;     ///< times a number
   bool scaled_queries = false;    ///< times a number of each position
+  bool scaled_keys = false;       ///< times a number
+  bool fp32_logits = false;       ///< the model returns them
   bool jitter = false;            ///< tokens are multiplied with random numbers, before the experts and the router
   bool gated_attention = false;   ///< the query projection has a gate of the output beside each head
   bool shared_first = false;      ///< experts that all tokens share run before the router
@@ -69,5 +82,7 @@ bool has_fused_mlp(const Model& model);
 
 /// The form of a model_type; null if it is not of Llama's kind.
 const LlamaForm* llama_form(const Model& model);
+/// The same of the types whose layers are of several kinds, or have Mamba; a part of llama_form().
+const LlamaForm* hybrid_form(const Model& model);
 
 }  // namespace trainmem::transformers

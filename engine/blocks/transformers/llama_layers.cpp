@@ -87,6 +87,7 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
   if (model_.qk_norm == QkNorm::none || form_.query_key_norm != At::heads_last) {
     result.q = split_heads(query_(hidden), a, d);
     result.k = split_heads(key_(hidden), k, d);
+    if (form_.scaled_keys) result.k = multiply_number(result.k);
     result.v = split_heads(value_(hidden), k, d);
     if (model_.qk_norm == QkNorm::none || form_.query_key_norm == At::turned) return result;
     result.q = query_norm_(result.q);
@@ -280,14 +281,14 @@ std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& m, const LlamaFo
                                                    std::int64_t layer) {
   const bool experts = layer_kind(m, layer).experts;
   if (experts && m.model_type == "llama4_text") return make_llama4_experts(m, form, dtype);
-  if (experts && form.multipliers) return make_granite_moe(m, form, dtype);
+  if (experts && m.model_type.rfind("granitemoe", 0) == 0) return make_granite_moe(m, form, dtype);
   if (experts && m.model_type == "deepseek") return make_deepseek_moe(m, form, dtype);
   if (experts) return std::make_unique<SparseFeedForward>(m, form, dtype);
   return std::make_unique<FeedForward>(m, form, dtype);
 }
 
 bool has_experts_forward(const Model& m, const LlamaForm& form) {
-  return m.model_type == "llama4_text" || form.multipliers || m.model_type == "deepseek" ||
+  return m.model_type == "llama4_text" || m.model_type.rfind("granitemoe", 0) == 0 || m.model_type == "deepseek" ||
          form.block == LlamaForm::BlockForm::dbrx || has_router(m);
 }
 

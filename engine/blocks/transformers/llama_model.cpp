@@ -33,6 +33,9 @@ std::unique_ptr<Block> LlamaModel::make_block(std::int64_t layer) {
     case LlamaForm::BlockForm::minimax: return make_minimax_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::dbrx: return make_dbrx_block(model, form_, weights);
     case LlamaForm::BlockForm::cohere: return make_cohere_block(model, form_, weights, layer);
+    case LlamaForm::BlockForm::one_mixer: return make_one_mixer_block(model, form_, weights, layer);
+    case LlamaForm::BlockForm::falcon_h1: return make_falcon_h1_block(model, form_, weights, layer);
+    case LlamaForm::BlockForm::olmo_hybrid: return make_olmo_hybrid_block(model, form_, weights, layer);
   }
   return nullptr;
 }
@@ -117,6 +120,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
 Tensor LlamaModel::head(Tensor hidden) {
   Tensor logits = Decoder::head(std::move(hidden));
   if (form_.scaled_logits) logits = multiply_number(logits);
+  if (form_.fp32_logits) logits = to(logits, DType::float32, "fp32 logits");
   if (model.final_logit_softcapping > 0) {
     logits = multiply_number(logits);
     logits = tanh(logits);

@@ -35,6 +35,9 @@ std::unique_ptr<Block> make_gemma2_block(const Model& m, const LlamaForm& form, 
 std::unique_ptr<Block> make_olmo2_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_minimax_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_dbrx_block(const Model& m, const LlamaForm& form, DType dtype);
+std::unique_ptr<Block> make_one_mixer_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
+std::unique_ptr<Block> make_falcon_h1_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
+std::unique_ptr<Block> make_olmo_hybrid_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_cohere_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 
 }  // namespace trainmem::transformers

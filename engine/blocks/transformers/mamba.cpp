@@ -1,4 +1,5 @@
-// models/granitemoehybrid/modeling_granitemoehybrid.py: GraniteMoeHybridMambaLayer.cuda_kernels_forward in training.
+// models/granitemoehybrid/modeling_granitemoehybrid.py: GraniteMoeHybridMambaLayer in training; bamba and nemotron_h
+// have the same, models/falcon_h1/modeling_falcon_h1.py: FalconH1Mixer multiplies what goes into it.
 #include "engine/blocks/transformers/mamba.h"
 
 #include "engine/tensor/mamba_scan.h"
@@ -6,6 +7,9 @@
 namespace trainmem::transformers {
 
 namespace {
+
+constexpr Rule scale_rule{"projection scale", "a buffer: a number for each projected channel",
+                          "transformers models/falcon_h1/modeling_falcon_h1.py: compute_mup_vector"};
 
 class MambaLayer : public AttentionPart {
  public:
@@ -19,23 +23,34 @@ class MambaLayer : public AttentionPart {
     weights_.convolution = make_parameter({channels, 1, m.mamba.d_conv}, dtype, "convolution weight");
     if (m.mamba.conv_bias) weights_.convolution_bias = make_parameter({channels}, dtype, "convolution bias");
     input_ = Linear(m.hidden_size, width + channels + heads, m.mamba.proj_bias, dtype, "projected states");
-    weights_.norm = make_parameter({width}, dtype, "gated norm weight");
+    if (m.mamba.gated_norm) weights_.norm = make_parameter({width}, dtype, "gated norm weight");
     weights_.output = make_parameter({m.hidden_size, width}, dtype, "mixer projection weight");
     if (m.mamba.proj_bias) weights_.output_bias = make_parameter({m.hidden_size}, dtype, "mixer projection bias");
+    if (m.model_type != "falcon_h1") return;
+    const Set<Component> component(active_run().component, Component::weights);
+    scale_ = allocate({1, 1, width + channels + heads}, dtype, {&scale_rule});
+    note_kept(scale_, scale_rule);
   }
 
   Tensor operator()(const Tensor& hidden, const BlockInputs&, Tensor&) const override {
     const Place place("mamba");
-    const Tensor projected = input_(hidden);
+    const Tensor projected = project(hidden);
     MambaWeights weights = weights_;
     weights.decay = decay_of(logarithm_);
     return mamba_split_conv1d_scan(projected, weights, sizes_);
   }
 
  private:
+  Tensor project(const Tensor& hidden) const {
+    if (!scale_.defined()) return input_(hidden);
+    const Tensor scaled = multiply_number(hidden);
+    return multiply(input_(scaled), scale_, "scaled projected states");
+  }
+
   Mamba sizes_;
   MambaWeights weights_;
   Tensor logarithm_;
+  Tensor scale_;  ///< Falcon-H1's
   Linear input_;
 };
 

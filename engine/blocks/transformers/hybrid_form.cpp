@@ -1,0 +1,72 @@
+// Forms of the families whose layers are of several kinds: convolutions, state spaces or linear attention beside
+// attention.
+#include "engine/blocks/transformers/llama_form.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+LlamaForm form(const char* model_type) {
+  LlamaForm result;
+  result.model_type = model_type;
+  return result;
+}
+
+/// Three of four layers are gated delta networks, the others gated attention.
+LlamaForm qwen3_next(const char* model_type, LlamaForm::Turning turning) {
+  LlamaForm result = form(model_type);
+  result.norm = NormLayer::Form::gemma;
+  result.turning = turning;
+  result.gated_attention = true;
+  return result;
+}
+
+LlamaForm nemotron_h() {
+  LlamaForm result = form("nemotron_h");
+  result.block = LlamaForm::BlockForm::one_mixer;
+  result.fp32_logits = true;
+  return result;
+}
+
+LlamaForm falcon_h1() {
+  LlamaForm result = form("falcon_h1");
+  result.block = LlamaForm::BlockForm::falcon_h1;
+  result.multipliers = true;
+  result.scaled_logits = true;
+  result.scaled_keys = true;
+  return result;
+}
+
+LlamaForm bamba() {
+  LlamaForm result = form("bamba");
+  result.turning = LlamaForm::Turning::nemotron;
+  return result;
+}
+
+LlamaForm olmo_hybrid() {
+  LlamaForm result = form("olmo_hybrid");
+  result.block = LlamaForm::BlockForm::olmo_hybrid;
+  result.norm = NormLayer::Form::olmo2;
+  result.turning = LlamaForm::Turning::fp32_tables;
+  return result;
+}
+
+const LlamaForm forms[] = {form("lfm2"),
+                           form("lfm2_moe"),
+                           nemotron_h(),
+                           falcon_h1(),
+                           bamba(),
+                           olmo_hybrid(),
+                           qwen3_next("qwen3_next", LlamaForm::Turning::nemotron),
+                           qwen3_next("qwen3_5_text", LlamaForm::Turning::interleaved_partial),
+                           qwen3_next("qwen3_5_moe_text", LlamaForm::Turning::interleaved_partial)};
+
+}  // namespace
+
+const LlamaForm* hybrid_form(const Model& model) {
+  for (const LlamaForm& candidate : forms)
+    if (model.model_type == candidate.model_type) return &candidate;
+  return nullptr;
+}
+
+}  // namespace trainmem::transformers

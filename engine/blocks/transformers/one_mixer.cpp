@@ -1,0 +1,43 @@
+// The block of Nemotron-H: one norm and one mixer, which the pattern of the layers names, be it Mamba, attention, an
+// MLP or experts: models/nemotron_h/modeling_nemotron_h.py, NemotronHBlock.
+#include "engine/blocks/transformers/llama_layers.h"
+#include "engine/blocks/transformers/llama_model.h"
+#include "engine/config/layer_types.h"
+
+namespace trainmem::transformers {
+
+namespace {
+
+class OneMixerBlock : public Block {
+ public:
+  OneMixerBlock(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
+      : norm_(llama_norm_layer(m, form, dtype)) {
+    const LayerType type = layer_type(m, layer);
+    if (type == LayerType::mlp || type == LayerType::moe)
+      feed_forward_ = make_feed_forward(m, form, dtype, layer);
+    else
+      attention_ = make_attention(m, form, dtype, layer);
+  }
+
+  Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
+    const Tensor residual = hidden;
+    hidden = norm_at("norm before the mixer", norm_, to(hidden, norm_.weight.dtype()));
+    Tensor weights;  // of eager attention: named, and let go with the call's result
+    hidden = attention_ ? (*attention_)(hidden, inputs, weights) : (*feed_forward_)(hidden);
+    hidden = residual + hidden;
+    return hidden;
+  }
+
+ private:
+  NormLayer norm_;
+  std::unique_ptr<AttentionPart> attention_;
+  std::unique_ptr<FeedForwardPart> feed_forward_;
+};
+
+}  // namespace
+
+std::unique_ptr<Block> make_one_mixer_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer) {
+  return std::make_unique<OneMixerBlock>(m, form, dtype, layer);
+}
+
+}  // namespace trainmem::transformers
