@@ -47,8 +47,11 @@ bool has_other_mixers(const Config& c) {
 constexpr Missing<Config> missing[] = {
     {"/recipe/fast_path", "Gated delta networks by PyTorch's operations are", "Set it to true.",
      [](const Config& c) { return !c.recipe.fast_path && has_linear_attention(c); }, "1"},
-    {"/recipe/fast_path", "Mamba layers by PyTorch's operations are", "Set it to true.",
-     [](const Config& c) { return !c.recipe.fast_path && has_mamba(c); }, "1"},
+    {"/recipe/fast_path", "Normalised Mamba layers of Falcon-H1 by PyTorch's operations are", "Set it to true.",
+     [](const Config& c) {
+       return !c.recipe.fast_path && c.model.model_type == "falcon_h1" && c.model.mamba.gated_norm;
+     },
+     "1"},
     {"/recipe/quantization", "Quantised weights of Mamba layers, whose kernels read them, are", "Set it to none.",
      [](const Config& c) { return c.recipe.quantization != Quantization::none && has_mamba(c); }, "none"},
     {"/recipe/tensor_parallel", "Tensor parallelism of linear attention, Mamba layers and convolutions is",

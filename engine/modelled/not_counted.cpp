@@ -45,7 +45,7 @@ std::vector<std::string> not_counted(const Config& config) {
   if (uses_cuda_graphs(recipe))
     sentences.emplace_back(
         "What a CUDA graph's pool and the allocator's other pools cannot use of each other: it moves reserved memory.");
-  if (has_mamba(config.model))
+  if (has_mamba(config.model) && recipe.fast_path)
     sentences.emplace_back(
         "Mamba layers follow the Python of mamba-ssm, whose kernels did not run: sums over heads are made in as many "
         "parts as on a GPU of 132 multiprocessors.");
@@ -55,7 +55,7 @@ std::vector<std::string> not_counted(const Config& config) {
         "run: tiles and partial sums are those of an H100.");
   if (has_layer_type(config.model, LayerType::conv) && recipe.fast_path)
     sentences.emplace_back("Short convolutions follow the Python of causal-conv1d, whose kernels did not run.");
-  if (has_layer_type(config.model, LayerType::conv) && !recipe.fast_path)
+  if ((has_layer_type(config.model, LayerType::conv) || has_mamba(config.model)) && !recipe.fast_path)
     sentences.emplace_back("Contiguous copies that PyTorch's convolution makes inside.");
   if (torch && type == "dbrx")
     sentences.emplace_back(

@@ -128,7 +128,8 @@ namespace {
 void divide_backward(Backward& backward) {
   const Tensor divisor = backward.kept(0);
   const Tensor dividend = backward.kept(1);
-  const auto next = [&] { return allocate(dividend.shape(), dividend.dtype(), {&divide_rule}); };
+  const DType dtype = promote(dividend.dtype(), divisor.dtype());
+  const auto next = [&] { return allocate(dividend.shape(), dtype, {&divide_rule}); };
   {
     const Tensor negative = next();
     Tensor quotient = next();
@@ -149,7 +150,7 @@ Tensor divide(Tensor left, Tensor right) {
     keep(node, a);
     node->backward = divide_backward;
   }
-  Tensor result = allocate(a.shape(), a.dtype(), {&divide_rule});
+  Tensor result = allocate(a.shape(), promote(a.dtype(), b.dtype()), {&divide_rule});
   finish_node(node, result);
   return result;
 }

@@ -30,7 +30,7 @@ class Router {
   Routing sigmoid_scores(const Tensor& tokens) const;
   Routing softmax_of_chosen(const Tensor& tokens) const;
   Routing corrected_softmax(const Tensor& tokens) const;
-  Routing corrected_sigmoid(const Tensor& tokens) const;
+  Routing corrected_low_sigmoid(const Tensor& tokens) const;
 
   const Model& model_;
   Tensor weight_;

@@ -2,6 +2,7 @@
 // have the same, models/falcon_h1/modeling_falcon_h1.py: FalconH1Mixer multiplies what goes into it.
 #include "engine/blocks/transformers/mamba.h"
 
+#include "engine/blocks/transformers/mamba_chunks.h"
 #include "engine/tensor/mamba_scan.h"
 
 namespace trainmem::transformers {
@@ -37,6 +38,7 @@ class MambaLayer : public AttentionPart {
     const Tensor projected = project(hidden);
     MambaWeights weights = weights_;
     weights.decay = decay_of(logarithm_);
+    if (!active_run().settings.fused.fast_path) return mamba_by_operations(projected, weights, sizes_, hidden.dtype());
     return mamba_split_conv1d_scan(projected, weights, sizes_);
   }
 

@@ -21,7 +21,7 @@ struct RouterForm {
     sigmoid,
     softmax_of_chosen,
     corrected_softmax,
-    corrected_sigmoid,
+    corrected_low_sigmoid,
     sparse_mixer
   } scores = Scores::softmax;
   bool normalises = false;      ///< the weights of a token add up to one
@@ -54,7 +54,7 @@ constexpr RouterForm forms[] = {
     {.model_type = "qwen3_next", .normalises = true, .casts = false},
     {.model_type = "qwen3_5_moe_text", .normalises = true, .casts = false},
     {.model_type = "nemotron_h", .scores = Scores::sigmoid, .normalises = true, .returns_logits = true},
-    {.model_type = "lfm2_moe", .scores = Scores::corrected_sigmoid, .normalises = true},
+    {.model_type = "lfm2_moe", .scores = Scores::corrected_low_sigmoid, .normalises = true},
     {.model_type = "phimoe", .scores = Scores::sparse_mixer},
     {.model_type = "flex_olmo", .casts = false},
     {.model_type = "hunyuan_v1_moe", .normalises = true, .fp32_weight = true},
@@ -94,7 +94,8 @@ Router::Router(const Model& m, DType dtype) : model_(m) {
   weight_ = make_parameter({n, m.hidden_size}, form_of(m).fp32_weight ? DType::float32 : dtype, "router");
   const Scores scores = form_of(m).scores;
   if (scores == Scores::softmax_of_chosen) bias_ = make_parameter({n}, dtype, "router");
-  if (scores != Scores::sigmoid && scores != Scores::corrected_softmax && scores != Scores::corrected_sigmoid) return;
+  if (scores != Scores::sigmoid && scores != Scores::corrected_softmax && scores != Scores::corrected_low_sigmoid)
+    return;
   const Set<Component> component(active_run().component, Component::weights);
   correction_ = allocate({n}, DType::float32, {&correction_rule});
   note_kept(correction_, correction_rule);
@@ -179,7 +180,7 @@ Routing Router::corrected_softmax(const Tensor& tokens) const {
 }
 
 // models/lfm2_moe/modeling_lfm2_moe.py: Lfm2MoeTopKRouter, in the format of the logits; the correction is in fp32.
-Routing Router::corrected_sigmoid(const Tensor& tokens) const {
+Routing Router::corrected_low_sigmoid(const Tensor& tokens) const {
   Routing routing;
   routing.logits = linear(tokens, weight_, {}, "router logits");
   const Tensor scores = sigmoid(routing.logits);
@@ -188,7 +189,7 @@ Routing Router::corrected_sigmoid(const Tensor& tokens) const {
   routing.experts = chosen.indices;
   Tensor weights = gather(scores, routing.experts);
   const Tensor total = add_number(sum(autocast_fp32(weights), 1, true));
-  weights = divide(to(weights, promote(weights.dtype(), total.dtype())), total);
+  weights = divide(weights, total);
   routing.weights = multiply_number(std::move(weights));
   return routing;
 }
@@ -201,7 +202,7 @@ Routing Router::operator()(const Tensor& tokens) const {
     case Scores::sigmoid: return sigmoid_scores(tokens);
     case Scores::softmax_of_chosen: return softmax_of_chosen(tokens);
     case Scores::corrected_softmax: return corrected_softmax(tokens);
-    case Scores::corrected_sigmoid: return corrected_sigmoid(tokens);
+    case Scores::corrected_low_sigmoid: return corrected_low_sigmoid(tokens);
     case Scores::sparse_mixer: return sparse_mixer(linear(tokens, weight_, {}, "router logits"));
   }
   return {};
