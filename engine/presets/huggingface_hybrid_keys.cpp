@@ -169,7 +169,7 @@ void read_nemotron_h(Model& model, const Keys& keys, Issues&) {
 }
 
 // models/olmo_hybrid/configuration_olmo_hybrid.py: what is not given follows from the heads of attention. The released
-// models have no RoPE.
+// models have no RoPE, which they say by a base of null; with no base given there is one.
 void read_olmo_hybrid(Model& model, const Keys& keys, Issues& issues) {
   const std::int64_t layers = model.num_hidden_layers;
   if (keys.find({"layer_types.0"}) == nullptr && layers < 4)
@@ -178,7 +178,7 @@ void read_olmo_hybrid(Model& model, const Keys& keys, Issues& issues) {
       if (!pattern.empty()) pattern.back() = LayerType::full_attention;
       return pattern;
     }());
-  if (keys.find({"rope_parameters.rope_theta", "rope_theta"}) == nullptr) model.positions = Positions::none;
+  if (keys.is_null("rope_parameters.rope_theta")) model.positions = Positions::none;
   LinearAttention& linear = model.linear_attention;
   linear.linear_num_key_heads = linear.linear_num_value_heads = model.num_attention_heads;
   keys.read(linear.linear_num_key_heads, {"linear_num_key_heads"});

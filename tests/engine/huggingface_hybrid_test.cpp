@@ -97,7 +97,7 @@ TEST_CASE("Hugging Face: Mamba beside attention, in every layer and in most") {
   CHECK(issues.empty());
 }
 
-TEST_CASE("Hugging Face: OLMo hybrid has positions only where its configuration gives a base") {
+TEST_CASE("Hugging Face: OLMo hybrid has no positions where its configuration gives a base of null") {
   Issues issues;
   const Model model = read(R"({"model_type": "olmo_hybrid", "rope_parameters": {"rope_type": "default",
     "rope_theta": null}})",
@@ -106,8 +106,9 @@ TEST_CASE("Hugging Face: OLMo hybrid has positions only where its configuration 
   CHECK(model.positions == Positions::none);
   CHECK(model.linear_attention.linear_key_head_dim == 96);
   CHECK(model.linear_attention.linear_value_head_dim == 192);
-  CHECK(read(R"({"model_type": "olmo_hybrid", "rope_parameters": {"rope_theta": 500000.0}})", issues).positions ==
-        Positions::rope);
+  for (const char* text : {R"({"model_type": "olmo_hybrid", "rope_parameters": {"rope_theta": 500000.0}})",
+                           R"({"model_type": "olmo_hybrid", "rope_parameters": null})"})
+    CHECK(read(text, issues).positions == Positions::rope);
   CHECK(read(R"({"model_type": "olmo_hybrid", "num_hidden_layers": 2})", issues).layer_types ==
         "linear_attention,full_attention");
 }
