@@ -52,8 +52,18 @@ void LlamaModel::make_head() {
   make_language_head();
 }
 
+namespace {
+
+bool attends(LayerType type) {
+  return type == LayerType::full_attention || type == LayerType::sliding_attention || type == LayerType::hybrid;
+}
+
+}  // namespace
+
 const BlockInputs& LlamaModel::inputs_of(const ForwardState& state, std::int64_t layer) const {
-  return slides(model, layer) ? state.sliding_inputs : state.inputs;
+  // Layers that do not attend get no mask. Without a window the sliding layers' inputs have none either.
+  const bool unmasked = model.sliding_window <= 0 && !attends(layer_type(model, layer));
+  return unmasked || slides(model, layer) ? state.sliding_inputs : state.inputs;
 }
 
 void LlamaModel::make_masks(ForwardState& state, const Tensor& embedded) const {

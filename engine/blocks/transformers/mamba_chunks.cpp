@@ -156,7 +156,7 @@ Tensor convolved(const Tensor& x, const MambaWeights& w) {
     const Tensor cast = to(x, w.convolution.dtype());
     result = slice(depthwise_conv1d(cast, w.convolution, w.convolution_bias), 2, 0, x.size(2));
   }
-  return silu(std::move(result));
+  return to(silu(std::move(result)), x.dtype());
 }
 
 /// NemotronHMamba2Mixer: Zamba2RMSNormGated; of Falcon-H1 without a norm the gate alone.
