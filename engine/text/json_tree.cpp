@@ -157,7 +157,9 @@ const JsonTree* JsonTree::find(std::string_view member) const {
   return nullptr;
 }
 
-JsonText parse_json(std::string_view text) {
+namespace {
+
+JsonText parse_strictly(std::string_view text) {
   JsonText out;
   TreeBuilder builder(text, out);
   // The parser alone: json::sax_parse would bring readers of five binary formats with it.
@@ -166,6 +168,36 @@ JsonText parse_json(std::string_view text) {
       nlohmann::detail::input_adapter(text.data(), text.data() + text.size()))
       .sax_parse(&builder);
   return out;
+}
+
+/// Python's json writes infinities, which JSON does not have, by a word; each becomes null, as long as it was.
+std::string without_infinities(std::string_view text) {
+  std::string plain(text);
+  bool quoted = false;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (quoted && plain[i] == '\\') {
+      ++i;
+    } else if (plain[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted) {
+      for (const std::string_view word : {"-Infinity", "Infinity"}) {
+        if (plain.compare(i, word.size(), word) != 0) continue;
+        plain.replace(i, word.size(), std::string("null").append(word.size() - 4, ' '));
+        break;
+      }
+    }
+  }
+  return plain;
+}
+
+}  // namespace
+
+// Infinity, which Python writes into a config.json, is read as null.
+JsonText parse_json(std::string_view text) {
+  JsonText out = parse_strictly(text);
+  if (out.readable || text.find("Infinity") == std::string_view::npos) return out;
+  JsonText plain = parse_strictly(without_infinities(text));
+  return plain.readable ? plain : out;
 }
 
 void write_tree(const JsonTree& tree, JsonWriter& out) {

@@ -264,6 +264,15 @@ TEST_CASE("import: a model with a vision part is its language model") {
   CHECK(is_unused(import, "vision_config"));
 }
 
+TEST_CASE("import: Python's word for infinity is no obstacle") {
+  const Import import = import_text(R"({"model_type": "nemotron_h", "architectures": ["an \"Infinity\""],
+    "hidden_size": 4480, "time_step_limit": [0.0, Infinity, -Infinity], "mamba_num_heads": 128})");
+  REQUIRE(import.issues.empty());
+  CHECK(value(import, "/model/hidden_size") == "4480");
+  CHECK(value(import, "/model/mamba/n_heads") == "128");
+  CHECK_FALSE(import_text(R"({"model_type": "llama", "hidden_size": Infinite})").issues.empty());
+}
+
 TEST_CASE("import: a model whose class is unknown gets an issue that names it") {
   const Import import =
       import_text(R"({"model_type": "mamba2", "hidden_size": 4096, "transformers_version": "4.44.0"})");
