@@ -108,8 +108,8 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
 TEST_CASE("recorded steps: each model has as many parameters as PyTorch counted") {
   int checked = 0;
   for (const TraceCase& trace : read_cases(folder).traces) {
-    const bool of_transformers = trace.file.rfind("transformers_", 0) == 0 || trace.file == "other_families" ||
-                                 trace.file == "other_hybrids";
+    const bool of_transformers =
+        trace.file.rfind("transformers_", 0) == 0 || trace.file == "other_families" || trace.file == "other_hybrids";
     if (!of_transformers || trace.config.recipe.lora.rank > 0) continue;
     CAPTURE(trace.file, trace.id);
     std::int64_t trainable = 0;
