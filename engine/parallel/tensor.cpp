@@ -105,12 +105,17 @@ Tensor gather_sequence(Tensor argument) {
   const Ref<Node> node = begin_node(redistribute_rule, {&x});
   Tensor result = all_gather(x, 1);
   if (node) {
-    // Compiled, the layers' gradients are added up by the kernel that puts the sum in order for the collective.
-    node->reads_all = is_compiled();
-    node->backward = [](Backward& b) {
+    // Compiled, the layers' gradients are added up by the kernel that puts the sum in order for the collective. Else
+    // the frame of Redistribute.backward holds their sum until it returns.
+    const bool compiled = is_compiled();
+    node->reads_all = compiled;
+    node->backward = [compiled](Backward& b) {
       const Shape shape = b.gradient().shape();
       const DType dtype = b.gradient().dtype();
-      b.give(0, reduce_scatter(shape, dtype, [&b] { b.let_go(); }));
+      const auto let_go = [&b, compiled] {
+        if (compiled) b.let_go();
+      };
+      b.give(0, reduce_scatter(shape, dtype, let_go));
     };
   }
   finish_node(node, result);
