@@ -5,6 +5,7 @@
 #include "engine/blocks/adapter_format.h"
 #include "engine/blocks/causal_model.h"
 #include "engine/config/formats.h"
+#include "engine/config/shard_group.h"
 #include "engine/optimizer/step.h"
 #include "engine/parallel/ddp.h"
 #include "engine/parallel/fsdp.h"
@@ -91,8 +92,7 @@ Loop loop_of(const Recipe& recipe) {
 
 /// FSDP2 and tensor parallelism each make DTensors of the parameters.
 int dtensor_meshes(const Recipe& r) {
-  const bool sharded =
-      r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2 && r.data_parallel_size * r.context_parallel > 1;
+  const bool sharded = uses_fsdp2(r) && r.data_parallel_size * r.context_parallel > 1;
   return (sharded ? 1 : 0) + (r.tensor_parallel > 1 ? 1 : 0);
 }
 

@@ -5,6 +5,14 @@
 
 namespace trainmem {
 
+/// Which of PyTorch's two implementations shards the model, however many GPUs there are.
+inline bool uses_fsdp1(const Recipe& recipe) {
+  return recipe.data_parallel == DataParallel::fsdp && recipe.fsdp_version == 1;
+}
+inline bool uses_fsdp2(const Recipe& recipe) {
+  return recipe.data_parallel == DataParallel::fsdp && recipe.fsdp_version == 2;
+}
+
 /// Whether groups of the data-parallel GPUs hold the same shards (HSDP).
 inline bool is_hybrid(const Recipe& recipe) {
   return recipe.hybrid_shard_size > 0 && recipe.hybrid_shard_size < recipe.data_parallel_size;

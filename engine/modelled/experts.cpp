@@ -55,8 +55,7 @@ constexpr Missing<Config> all_missing[] = {
      "Choose fsdp, version 2, and a divisor of data_parallel_size, or of hybrid_shard_size, times context_parallel.",
      [](const Config& c) {
        const Recipe& r = c.recipe;
-       return torchtitan(c) && r.expert_parallel > 1 &&
-              (r.data_parallel != DataParallel::fsdp || r.fsdp_version != 2 || shards(r) % r.expert_parallel != 0);
+       return torchtitan(c) && r.expert_parallel > 1 && (!uses_fsdp2(r) || shards(r) % r.expert_parallel != 0);
      },
      "1"},
     {"/recipe/data_parallel_size", "Shards of experts that do not divide their width evenly are",

@@ -1,4 +1,5 @@
 // What litgpt's step (blocks/litgpt) does not do, in litgpt itself or here.
+#include "engine/config/shard_group.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 
@@ -27,7 +28,7 @@ constexpr Missing<Config> all_missing[] = {
     {"/recipe/fsdp_version", "FSDP2 under litgpt is", "Set it to 1.",
      [](const Config& c) {
        const bool wrapped = divided(c.recipe) || c.recipe.precision == Precision::fsdp_bf16;
-       return wrapped && c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version != 1;
+       return wrapped && uses_fsdp2(c.recipe);
      },
      "1"},
     {"/recipe/precision", "FSDP's mixed precision under litgpt on one GPU, where it shards nothing, is",

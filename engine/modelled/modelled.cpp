@@ -6,6 +6,7 @@
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/config/fields.h"
 #include "engine/config/formats.h"
+#include "engine/config/shard_group.h"
 #include "engine/config/values.h"
 #include "engine/modelled/missing.h"
 #include "engine/optimizer/facts.h"
@@ -66,8 +67,8 @@ constexpr Missing<Config> all_missing[] = {
      "4-bit weights beside fp32 weights in one flat parameter of FSDP1 are",
      "Choose precision bf16 or fsdp_bf16, or fsdp_version 2.",
      [](const Config& c) {
-       return c.recipe.quantization != Quantization::none && c.recipe.data_parallel == DataParallel::fsdp &&
-              c.recipe.fsdp_version == 1 && c.recipe.data_parallel_size > 1 && !is_half(formats(c.recipe).weights);
+       return c.recipe.quantization != Quantization::none && uses_fsdp1(c.recipe) && c.recipe.data_parallel_size > 1 &&
+              !is_half(formats(c.recipe).weights);
      },
      {"/recipe/fsdp_version", "2"}},
     {"/recipe/quantization", "Quantised weights of Llama 4, whose router cannot be, are", "Set it to none.",
@@ -89,8 +90,7 @@ constexpr Missing<Config> all_missing[] = {
      [](const Config& c) { return c.recipe.context_parallel > 1 && c.model.latent_attention.kv_lora_rank > 0; }, "1"},
     {"/recipe/context_parallel", "Context parallelism of torchtitan without FSDP2 is", "Choose fsdp, version 2.",
      [](const Config& c) {
-       return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
-              (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2);
+       return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan && !uses_fsdp2(c.recipe);
      },
      "1"},
     {"/recipe/context_parallel", "Context parallelism of torchtitan in fp32, or with another kernel than flash's, is",
@@ -113,8 +113,7 @@ constexpr Missing<Config> all_missing[] = {
      [](const Config& c) {
        const bool recomputed = c.recipe.recomputation == Recomputation::full ||
                                c.recipe.recomputation == Recomputation::selective_operations;
-       const bool sharded = c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version == 2 &&
-                            c.recipe.data_parallel_size * c.recipe.context_parallel > 1;
+       const bool sharded = uses_fsdp2(c.recipe) && c.recipe.data_parallel_size * c.recipe.context_parallel > 1;
        return c.recipe.precision == Precision::fp8 && c.recipe.framework != Framework::megatron &&
               (c.recipe.framework != Framework::torchtitan || !c.recipe.compile_blocks || !recomputed || !sharded);
      },
@@ -182,8 +181,7 @@ constexpr Missing<Config> all_missing[] = {
      "Choose fsdp, version 2.",
      [](const Config& c) {
        return c.recipe.pipeline_parallel > 1 && c.recipe.framework == Framework::torchtitan &&
-              c.recipe.data_parallel_size > 1 &&
-              (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2);
+              c.recipe.data_parallel_size > 1 && !uses_fsdp2(c.recipe);
      },
      "fsdp"},
     {"/recipe/optimizer_implementation", "A step inside backward with a pipeline is", "Choose foreach or fused.",
@@ -207,8 +205,7 @@ constexpr Missing<Config> all_missing[] = {
      "full"},
     {"/recipe/recomputation_reentrant", "Re-entrant recomputation under FSDP2 or ZeRO-3 is", "Set it to false.",
      [](const Config& c) {
-       const bool sharded = (c.recipe.data_parallel == DataParallel::fsdp && c.recipe.fsdp_version == 2) ||
-                            c.recipe.data_parallel == DataParallel::zero3;
+       const bool sharded = uses_fsdp2(c.recipe) || c.recipe.data_parallel == DataParallel::zero3;
        return c.recipe.recomputation != Recomputation::none && c.recipe.recomputation_reentrant && sharded &&
               c.recipe.data_parallel_size * c.recipe.context_parallel > 1 && c.recipe.framework != Framework::megatron;
      },
@@ -217,8 +214,8 @@ constexpr Missing<Config> all_missing[] = {
      "Set recomputation to full, or this to false.",
      [](const Config& c) {
        return c.recipe.recomputation_reentrant && c.recipe.recomputation != Recomputation::none &&
-              c.recipe.recomputation != Recomputation::full && c.recipe.data_parallel == DataParallel::fsdp &&
-              c.recipe.fsdp_version == 1 && c.recipe.framework != Framework::megatron;
+              c.recipe.recomputation != Recomputation::full && uses_fsdp1(c.recipe) &&
+              c.recipe.framework != Framework::megatron;
      },
      "0"},
     {"/model/hidden_act", "xIELU elsewhere than in the MLP of a dense Apertus, which has no gate, is",

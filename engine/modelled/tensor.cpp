@@ -2,6 +2,7 @@
 #include "engine/parallel/tensor.h"
 
 #include "engine/blocks/transformers/llama_form.h"
+#include "engine/config/shard_group.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 
@@ -40,11 +41,7 @@ constexpr Missing<Config> of_dtensors[] = {
      [](const Config& c) { return c.model.vocab_size % c.recipe.tensor_parallel != 0; }, to_one_gpu},
     {"/recipe/data_parallel", "Tensor parallelism beside data parallelism other than FSDP2 is",
      "Choose fsdp, version 2.",
-     [](const Config& c) {
-       return c.recipe.data_parallel_size > 1 &&
-              (c.recipe.data_parallel != DataParallel::fsdp || c.recipe.fsdp_version != 2);
-     },
-     "fsdp"},
+     [](const Config& c) { return c.recipe.data_parallel_size > 1 && !uses_fsdp2(c.recipe); }, "fsdp"},
     {"/recipe/attention", "Tensor parallelism with eager attention is", "Choose sdpa.",
      [](const Config& c) { return c.recipe.attention == AttentionKernel::eager; }, "sdpa"},
     {"/recipe/lora/rank", "Tensor parallelism with LoRA is", one_gpu,

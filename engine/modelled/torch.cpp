@@ -1,4 +1,5 @@
 // What the PyTorch step (blocks/transformers, blocks/torchtitan) does not do yet.
+#include "engine/config/shard_group.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 #include "engine/optimizer/facts.h"
@@ -32,23 +33,11 @@ constexpr Missing<Recipe> all_missing[] = {
      "Choose bf16, bf16_autocast, fsdp_bf16 with fsdp, or one of zero1, zero2 and zero3.",
      [](const Recipe& r) { return is_mixed(r) && !uses_zero(r); }, "bf16_autocast"},
     {"/recipe/hybrid_shard_size", "FSDP2 over groups of one GPU is", "Choose data_parallel ddp, or fsdp_version 1.",
-     [](const Recipe& r) {
-       return r.data_parallel == DataParallel::fsdp && r.fsdp_version == 2 && r.hybrid_shard_size == 1 &&
-              r.data_parallel_size > 1;
-     },
-     "0"},
+     [](const Recipe& r) { return uses_fsdp2(r) && r.hybrid_shard_size == 1 && r.data_parallel_size > 1; }, "0"},
     {"/recipe/offload_parameters", "Offload of parameters that FSDP1 does not shard is", "Set it to false.",
-     [](const Recipe& r) {
-       return r.offload_parameters && r.data_parallel == DataParallel::fsdp && r.fsdp_version == 1 &&
-              r.hybrid_shard_size == 1;
-     },
-     "0"},
+     [](const Recipe& r) { return r.offload_parameters && uses_fsdp1(r) && r.hybrid_shard_size == 1; }, "0"},
     {"/recipe/fsdp_forward_prefetch", "FSDP1's gathers ahead in forward, with LoRA, are", "Set it to false.",
-     [](const Recipe& r) {
-       return r.fsdp_forward_prefetch && r.lora.rank > 0 && r.data_parallel == DataParallel::fsdp &&
-              r.fsdp_version == 1;
-     },
-     "0"},
+     [](const Recipe& r) { return r.fsdp_forward_prefetch && r.lora.rank > 0 && uses_fsdp1(r); }, "0"},
     {"/recipe/master_weights_dtype", "A format of master weights outside Megatron is", "Set it to auto.",
      [](const Recipe& r) { return r.master_weights_dtype != DType::automatic; }, "auto"},
     {"/recipe/gradients_dtype", "A format of gradients other than the weights' is", "Set it to auto.",

@@ -1,5 +1,6 @@
 // What today's torchtitan (blocks/torchtitan, release current) does that is not modelled yet, or not at all; and which
 // words are its alone.
+#include "engine/config/shard_group.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 
@@ -27,7 +28,7 @@ constexpr Missing<Recipe> of_today[] = {
     {"/recipe/data_parallel", "DDP under today's torchtitan, which replicates by fully_shard, is", "Choose fsdp.",
      [](const Recipe& r) { return r.data_parallel != DataParallel::fsdp && r.data_parallel_size > 1; }, "fsdp"},
     {"/recipe/fsdp_version", "FSDP1 under today's torchtitan is", "Set it to 2.",
-     [](const Recipe& r) { return r.data_parallel == DataParallel::fsdp && r.fsdp_version != 2; }, "2"},
+     [](const Recipe& r) { return uses_fsdp1(r); }, "2"},
     {"/recipe/fsdp_wrap_embeddings", "Another grouping than torchtitan's of today is", "Set it to true.",
      [](const Recipe& r) { return !r.fsdp_wrap_embeddings; }, "1"},
     {"/recipe/reshard_after_forward", "What torchtitan did before August 2025, under its code of today, is",
