@@ -70,6 +70,8 @@ class Architecture {
   /// Whether the training loop computes the loss, after the model's forward has returned. transformers' models compute
   /// it within, but not under tensor parallelism.
   virtual bool loss_is_outside() const;
+  /// The forward that computed the loss lets go of its local variables.
+  virtual void return_loss() {}
   /// The loss of the logits. By default as transformers computes it.
   virtual Tensor loss(Tensor logits, const Tensor& labels);
 

@@ -207,6 +207,7 @@ Tensor CausalModel::loss(Tensor& logits, const Tensor& labels) {
     case Loss::compiled: result = compiled_loss(logits, labels); break;
     default: result = plain_loss(logits, labels);
   }
+  architecture_->return_loss();
   hidden_.reset();
   if (wrapper_ != nullptr) {
     if (embedding_group_ == head_group_) wrapper_->add_output(head_group_, result);

@@ -114,16 +114,17 @@ void latent_attention(ParameterBuilder& b) {
   const LatentAttention& l = m.latent_attention;
   const std::int64_t heads = m.num_attention_heads;
   const std::int64_t query = heads * (l.qk_nope_head_dim + l.qk_rope_head_dim);
+  const auto bias = [&](const char* name) { return m.attention_bias ? name : nullptr; };
   if (l.q_lora_rank > 0) {
-    b.linear("layers.*.attention.query_down.weight", nullptr, Kind::attention, l.q_lora_rank, m.hidden_size,
-             replicated);
+    b.linear("layers.*.attention.query_down.weight", bias("layers.*.attention.query_down.bias"), Kind::attention,
+             l.q_lora_rank, m.hidden_size, replicated);
     b.vector("layers.*.attention.query_down_norm.weight", Kind::norm, l.q_lora_rank);
     b.linear("layers.*.attention.query_up.weight", nullptr, Kind::attention, query, l.q_lora_rank, column);
   } else {
     b.linear("layers.*.attention.query.weight", nullptr, Kind::attention, query, m.hidden_size, column);
   }
-  b.linear("layers.*.attention.key_value_down.weight", nullptr, Kind::attention, l.kv_lora_rank + l.qk_rope_head_dim,
-           m.hidden_size, replicated);
+  b.linear("layers.*.attention.key_value_down.weight", bias("layers.*.attention.key_value_down.bias"), Kind::attention,
+           l.kv_lora_rank + l.qk_rope_head_dim, m.hidden_size, replicated);
   b.vector("layers.*.attention.key_value_down_norm.weight", Kind::norm, l.kv_lora_rank);
   b.linear("layers.*.attention.key_value_up.weight", nullptr, Kind::attention,
            heads * (l.qk_nope_head_dim + l.v_head_dim), l.kv_lora_rank, column);
@@ -184,6 +185,8 @@ void attention(ParameterBuilder& b, LayerType type) {
   query_key_value(b);
   if (!b.layout.output_first) output_projection(b, width);
   query_key_norms(b);
+  if (b.layout.output_gate)
+    b.linear("layers.*.attention.output_gate.weight", nullptr, Kind::attention, width, m.hidden_size, column);
 }
 
 struct MlpNames {
@@ -255,14 +258,14 @@ void routed_experts(ParameterBuilder& b) {
 
 void experts(ParameterBuilder& b) {
   const Experts& e = b.model.experts;
+  const auto shared = [&] {
+    if (e.n_shared_experts > 0) mlp(b, shared_names, shared_expert_width(b.model), b.model.mlp_bias);
+  };
   if (!b.layout.router_after_experts) router(b);
+  if (b.layout.shared_before_experts) shared();
   routed_experts(b);
   if (b.layout.router_after_experts) router(b);
-  if (e.n_shared_experts > 0) {
-    const std::int64_t width =
-        e.shared_expert_intermediate_size > 0 ? e.shared_expert_intermediate_size : e.moe_intermediate_size;
-    mlp(b, shared_names, e.n_shared_experts * width, b.model.mlp_bias);
-  }
+  if (!b.layout.shared_before_experts) shared();
   if (e.moe_latent_size > 0) {
     const auto bias = [&](const char* name) { return b.model.mlp_bias ? name : nullptr; };
     b.linear("layers.*.experts.into_latent.weight", bias("layers.*.experts.into_latent.bias"), Kind::mlp,
@@ -318,6 +321,10 @@ void append_layer(ParameterBuilder& b, LayerKind kind) {
       attention(b, kind.type);
       feed_forward();
       return trailing_norms(b);
+    case NormRegistration::between:
+      attention(b, kind.type);
+      trailing_norms(b);
+      return feed_forward();
     case NormRegistration::before_each:
       attention_norm(b);
       attention(b, kind.type);

@@ -26,6 +26,7 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "lfm2_moe") return {.router_after_experts = true};
   if (type == "olmo2" || type == "olmo3" || type == "flex_olmo" || type == "exaone4") return {.norms_on_outputs = true};
   if (type == "qwen3_next" || type == "qwen3_5_text" || type == "qwen3_5_moe_text") return {.gated_attention = true};
+  if (type == "afmoe") return {.norms = Norms::between, .output_gate = true, .shared_before_experts = true};
   if (type == "gpt_oss") return {.turned_experts = true};
   if (type == "llama4_text") return {.router_after_experts = true, .turned_experts = true};
   for (const std::string_view one :

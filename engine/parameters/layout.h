@@ -13,6 +13,7 @@ enum class NormRegistration : std::uint8_t {
   after_each,   ///< attention, norm, MLP, norm: OPT
   mixer_last,   ///< MLP, both norms, attention: Bamba
   one,          ///< one norm, then attention, an MLP or experts: Nemotron-H
+  between,      ///< attention, norms, MLP: Trinity
 };
 
 struct ParameterLayout {
@@ -27,7 +28,9 @@ struct ParameterLayout {
   bool router_after_experts = false;
   bool turned_experts = false;   ///< stacks of (experts, inputs, outputs)
   bool gated_attention = false;  ///< the query projection has a gate of the output beside each head
-  bool flat_experts = false;     ///< three matrices of (experts * width, hidden)
+  bool output_gate = false;      ///< a projection of its own is the gate of the output
+  bool shared_before_experts = false;
+  bool flat_experts = false;  ///< three matrices of (experts * width, hidden)
 };
 
 /// The layout of a Hugging Face model_type; an unknown one is laid out as Llama.

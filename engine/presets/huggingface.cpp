@@ -3,6 +3,7 @@
 #include "engine/presets/huggingface.h"
 
 #include "engine/presets/huggingface_keys.h"
+#include "engine/presets/huggingface_recent_classes.h"
 #include "engine/presets/huggingface_unknown.h"
 #include "engine/text/issue_text.h"
 #include "engine/text/list.h"
@@ -59,7 +60,7 @@ constexpr std::string_view one_attention_bias =
     "llama,granite,cohere,smollm3,olmo,olmo2,olmo3,qwen3,qwen3_moe,gemma,gemma2,gemma3_text,gpt_neox,nemotron,"
     "vaultgemma,arcee,cohere2,hunyuan_v1_dense,hunyuan_v1_moe,flex_olmo,granitemoehybrid,nanochat,apertus,granitemoe,"
     "granitemoeshared,phimoe,bamba,falcon_h1,olmo_hybrid,qwen3_vl_text,qwen3_vl_moe_text,qwen3_next,qwen3_5_text,"
-    "qwen3_5_moe_text";
+    "qwen3_5_moe_text,jais2,youtu,minicpm3,afmoe,hy_v3,mellum";
 
 void read_switches(Model& model, const HuggingFaceKeys& keys) {
   keys.read(model.attention_dropout, {"attention_dropout", "attn_pdrop", "attn_config.attn_pdrop"});
@@ -196,6 +197,8 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   read_latent_attention(model, keys);
   read_linear_attention(model, keys);
   read_class_keys(model, keys, issues);
+  read_recent_class_keys(model, keys, issues);
+  read_mlp_layer_types(model, keys, issues);
   if (model.experts.num_experts > 0) read_expert_class_keys(model, keys);
   derive(model);
   return model;

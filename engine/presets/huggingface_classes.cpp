@@ -8,6 +8,7 @@
 #include "engine/presets/huggingface_expert_classes.h"
 #include "engine/presets/huggingface_gpt_classes.h"
 #include "engine/presets/huggingface_hybrid_classes.h"
+#include "engine/presets/huggingface_recent_classes.h"
 
 namespace trainmem {
 namespace {
@@ -330,7 +331,9 @@ const Model* huggingface_defaults(std::string_view model_type) {
   const Model* of_gpt = huggingface_gpt_defaults(model_type);
   if (of_gpt != nullptr) return of_gpt;
   const Model* of_hybrid = huggingface_hybrid_defaults(model_type);
-  return of_hybrid != nullptr ? of_hybrid : huggingface_expert_defaults(model_type);
+  if (of_hybrid != nullptr) return of_hybrid;
+  const Model* recent = huggingface_recent_defaults(model_type);
+  return recent != nullptr ? recent : huggingface_expert_defaults(model_type);
 }
 
 }  // namespace trainmem

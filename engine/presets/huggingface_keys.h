@@ -72,6 +72,9 @@ inline void report_not_modelled_key(Issues& issues, std::string path, std::strin
 /// The kinds of the layers, where lists say them. After the window and before what single classes have otherwise.
 void read_layer_types(Model& model, const HuggingFaceKeys& keys);
 
+/// Which layers have experts, where a list says it.
+void read_mlp_layer_types(Model& model, const HuggingFaceKeys& keys, Issues& issues);
+
 /// Keys that single classes have otherwise, after the common ones have been read.
 void read_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues);
 

@@ -92,10 +92,31 @@ void read_layer_types(Model& model, const HuggingFaceKeys& keys) {
     pattern.back() = LayerType::full_attention;
   }
   if (pattern.empty()) return;
-  if (only_attends(pattern) && model.sliding_window > 0 && is_said_by_window(model, pattern)) return;
+  if (only_attends(pattern) && model.sliding_window > 0 && is_said_by_window(model, pattern)) {
+    model.layer_types.clear();
+    return;
+  }
   pattern = one_period(pattern);
   const bool attends = pattern.size() == 1 && pattern[0] == LayerType::full_attention;
   model.layer_types = attends ? "" : layer_types_text(pattern);
+}
+
+void read_mlp_layer_types(Model& model, const HuggingFaceKeys& keys, Issues& issues) {
+  if (model.experts.num_experts == 0 || keys.find({"mlp_layer_types.0"}) == nullptr) return;
+  std::int64_t dense = 0;
+  bool experts_began = false;
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+    const auto* kind = keys.find({"mlp_layer_types." + std::to_string(i)});
+    if (kind != nullptr && kind->text == "sparse") {
+      experts_began = true;
+      continue;
+    }
+    if (experts_began)
+      return report_not_modelled_key(issues, "mlp_layer_types",
+                                     "Dense layers after layers with experts are not modelled.");
+    ++dense;
+  }
+  model.experts.first_k_dense_replace = dense;
 }
 
 }  // namespace trainmem

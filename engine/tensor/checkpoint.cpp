@@ -29,6 +29,7 @@ struct Frame {
   Forward forward;
   Autocast autocast;
   int holders = 0;
+  std::vector<bool> wanted;  ///< of each place: whether the node that it was made for is still there
   bool recomputed = false;
   std::vector<Tensor> tensors;
   std::unique_ptr<SelectiveResults> selective;
@@ -39,7 +40,10 @@ struct Frame {
 struct FrameHolder : Kept::Holder {
   Ref<Frame> frame;
   int index = 0;
-  FrameHolder(Ref<Frame> f, int i) : frame(std::move(f)), index(i) {}
+  explicit FrameHolder(Ref<Frame> f) : frame(std::move(f)), index(frame->holders++) { frame->wanted.push_back(true); }
+  FrameHolder(const FrameHolder&) = delete;
+  FrameHolder& operator=(const FrameHolder&) = delete;
+  ~FrameHolder() override { frame->wanted[static_cast<std::size_t>(index)] = false; }
   Tensor unpack() override {
     if (!frame->recomputed) frame->recompute();
     return std::move(frame->tensors[static_cast<std::size_t>(index)]);
@@ -52,17 +56,19 @@ struct DropHooks : SavedTensorHooks {
   explicit DropHooks(Ref<Frame> f) : frame(std::move(f)) {}
   Kept pack(const Tensor&) override {
     if (frame->selective) frame->selective->note_need();
-    return Kept(Ref<Kept::Holder>(new FrameHolder(frame, frame->holders++)));
+    return Kept(Ref<Kept::Holder>(new FrameHolder(frame)));
   }
 };
 
-/// Second forward: fills the places and stops at the last one.
+/// Second forward: fills the places, but those of nodes that went, as of a choice whose values nobody used, and stops
+/// at the last one. torch/utils/checkpoint.py: _recomputation_hook.
 struct FillHooks : SavedTensorHooks {
   Frame& frame;
   explicit FillHooks(Frame& f) : frame(f) {}
   Kept pack(const Tensor& tensor) override {
     Tensor kept = detach(tensor);
-    frame.tensors.push_back(kept);
+    const std::size_t place = frame.tensors.size();
+    frame.tensors.push_back(place < frame.wanted.size() && !frame.wanted[place] ? Tensor() : kept);
     if (frame.early_stop && static_cast<int>(frame.tensors.size()) == frame.holders)
       active_run().recomputing.complete = true;
     return Kept(std::move(kept));

@@ -14,13 +14,35 @@ constexpr Rule integers_rule{"token index", "", "transformers integrations/moe.p
 /// (S,) of int64.
 Tensor integers(Size size) { return allocate({size}, DType::int64, {&integers_rule}); }
 
+constexpr Rule sentinel_rule{"sentinel mask", "where rows are of no expert of this GPU",
+                             "transformers integrations/moe.py: grouped_mm_experts_forward"};
+
+/// x.masked_fill_(mask, 0): x goes on as the result.
+Tensor filled(Tensor argument, const Tensor& mask) {
+  if (!mask.defined()) return argument;
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(sentinel_rule, {&x});
+  keep(node, mask);
+  Tensor result = alias(x, x.shape(), x->strides);
+  if (node)
+    node->backward = [](Backward& b) {
+      const Tensor kept = b.kept(0);
+      const Tensor& gradient = b.gradient();
+      b.give(0, allocate_like(gradient, gradient.shape(), gradient.dtype(), {&sentinel_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
 /// Every token as a row.
 Tensor rows_of(const Tensor& x) { return view(x, {x.elements() / x.size(-1), x.size(-1)}); }
 
 }  // namespace
 
 RoutedExperts::RoutedExperts(const Model& m, DType dtype)
-    : model_(m), turned_(parameter_layout(m.model_type).turned_experts) {
+    : model_(m),
+      turned_(parameter_layout(m.model_type).turned_experts),
+      masks_sentinels_(recent_llama_form(m) != nullptr) {
   const Size n = m.experts.num_experts;
   const Size h = m.experts.moe_latent_size > 0 ? Size(m.experts.moe_latent_size) : m.hidden_size;
   const Size i = m.experts.moe_intermediate_size;
@@ -59,7 +81,7 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
   const Tensor sample_weights = reshape(routing.weights, copies);
   const Chosen sorted = sort(view(routing.experts, copies), "order by expert");
   const Tensor source = allocate(copies, DType::int64, {&integers_rule, "source of a token copy"});
-  const Tensor selected = index_rows(tokens, source, "tokens by expert");
+  Tensor selected = index_rows(tokens, source, "tokens by expert");
   const Tensor weights = index_rows(sample_weights, sorted.indices, "routing weights by expert");
   const Size n = model_.experts.num_experts;
   Tensor counts;
@@ -68,6 +90,9 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
     counts = allocate({n}, DType::int32, {&integers_rule});
   }
   const Tensor offsets = allocate({n}, DType::int32, {&integers_rule, "where each expert's tokens end"});
+  Tensor sentinels;
+  if (masks_sentinels_) sentinels = allocate({copies[0], 1}, DType::boolean, {&sentinel_rule});
+  selected = filled(std::move(selected), sentinels);
   const auto biased = [&](Tensor x, const Tensor& bias) {
     if (!bias.defined()) return x;
     const Tensor of_token = index_rows(bias, sorted.values);
@@ -77,6 +102,7 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
   out = activated(out);
   out = biased(grouped_linear(out, down_, offsets, turned_, "expert down"), down_bias_);
   Tensor weighted = multiply(out, unsqueeze(weights, 1), "weighted expert output");
+  weighted = filled(std::move(weighted), sentinels);
   const Tensor back = integers(copies[0]);
   { const Tensor range = integers(copies[0]); }
   weighted = index_rows(weighted, back, "weighted expert output");
@@ -92,12 +118,16 @@ SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DTyp
     else
       experts_.emplace(m, dtype);
   };
-  const bool experts_first = parameter_layout(m.model_type).router_after_experts;
-  if (!experts_first) make_router();
-  make_experts();
-  if (experts_first) make_router();
   const Experts& e = m.experts;
-  if (e.n_shared_experts > 0) shared_.emplace(m, form, dtype, Size(shared_expert_width(m)));
+  const auto make_shared = [&] {
+    if (e.n_shared_experts > 0) shared_.emplace(m, form, dtype, Size(shared_expert_width(m)));
+  };
+  const ParameterLayout layout = parameter_layout(m.model_type);
+  if (!layout.router_after_experts) make_router();
+  if (layout.shared_before_experts) make_shared();
+  make_experts();
+  if (layout.router_after_experts) make_router();
+  if (!layout.shared_before_experts) make_shared();
   if (e.shared_expert_gate) shared_gate_.emplace(m.hidden_size, 1, false, dtype, "shared expert gate");
   if (e.moe_latent_size > 0) {
     into_latent_.emplace(m.hidden_size, e.moe_latent_size, m.mlp_bias, dtype, "into experts' width");
@@ -130,7 +160,9 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
     out = add_in_place(std::move(out), shared);
     return view(out, x.shape());
   }
-  if (shared_ && form_.shared_first) {  // models/ernie4_5_moe/modeling_ernie4_5_moe.py: Ernie4_5_MoeSparseMoeBlock
+  if (shared_ &&
+      form_.shared ==
+          LlamaForm::Shared::first) {  // models/ernie4_5_moe/modeling_ernie4_5_moe.py: Ernie4_5_MoeSparseMoeBlock
     const Tensor shared = shared_at(tokens);
     const Routing routing = (*router_)(tokens);
     Tensor out = (*experts_)(tokens, routing);
@@ -138,6 +170,17 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
     return view(out, x.shape());
   }
   const Routing routing = (*router_)(tokens);
+  if (shared_ && form_.shared == LlamaForm::Shared::after_router) {  // models/afmoe/modeling_afmoe.py
+    const Tensor shared = view(shared_at(tokens), x.shape());
+    const Tensor out = view((*experts_)(tokens, routing), x.shape());
+    return shared + out;
+  }
+  if (shared_ && form_.sum_in_fp32) {  // models/hy_v3/modeling_hy_v3.py: HYV3MoE
+    const Tensor out = (*experts_)(tokens, routing);
+    Tensor of_routed = to(out, DType::float32);
+    Tensor of_shared = to(shared_at(tokens), DType::float32);
+    return view(to(std::move(of_routed) + std::move(of_shared), x.dtype()), x.shape());
+  }
   Tensor out = (*experts_)(into_latent_ ? (*into_latent_)(tokens) : tokens, routing);
   if (out_of_latent_) out = (*out_of_latent_)(std::move(out));
   out = view(out, x.shape());

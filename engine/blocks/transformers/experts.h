@@ -31,6 +31,7 @@ class Router {
   Routing softmax_of_chosen(const Tensor& tokens) const;
   Routing corrected_softmax(const Tensor& tokens) const;
   Routing corrected_low_sigmoid(const Tensor& tokens) const;
+  Routing corrected_sigmoid(const Tensor& tokens) const;
 
   const Model& model_;
   Tensor weight_;
@@ -49,7 +50,8 @@ class RoutedExperts {
   Tensor activated(const Tensor& first) const;
 
   const Model& model_;
-  bool turned_;  ///< stacks of (experts, in, out)
+  bool turned_;           ///< stacks of (experts, in, out)
+  bool masks_sentinels_;  ///< as the newest release does; the other classes are held against 5.3
   Tensor gate_up_, down_;
   Tensor gate_up_bias_, down_bias_;
 };

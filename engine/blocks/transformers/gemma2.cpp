@@ -1,7 +1,8 @@
-// The block of Gemma 2 and 3 and GLM-4 (0414), with norms before and after attention and MLP: models/gemma2, gemma3 and
-// glm4, modeling_*.py.
+// The block of Gemma 2 and 3, GLM-4 (0414) and Trinity, with norms before and after attention and MLP: models/gemma2,
+// gemma3, glm4 and afmoe, modeling_*.py.
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
+#include "engine/parameters/layout.h"
 
 namespace trainmem::transformers {
 
@@ -10,12 +11,13 @@ namespace {
 class Gemma2Block : public Block {
  public:
   Gemma2Block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
-      : attention_(m, form, dtype, layer),
-        mlp_(make_feed_forward(m, form, dtype, layer)),
-        before_attention_(llama_norm_layer(m, form, dtype)),
-        after_attention_(llama_norm_layer(m, form, dtype)),
-        before_mlp_(llama_norm_layer(m, form, dtype)),
-        after_mlp_(llama_norm_layer(m, form, dtype)) {}
+      : attention_(m, form, dtype, layer) {
+    const bool norms_first = parameter_layout(m.model_type).norms == NormRegistration::between;
+    if (!norms_first) mlp_ = make_feed_forward(m, form, dtype, layer);
+    for (NormLayer* norm : {&before_attention_, &after_attention_, &before_mlp_, &after_mlp_})
+      *norm = llama_norm_layer(m, form, dtype);
+    if (norms_first) mlp_ = make_feed_forward(m, form, dtype, layer);
+  }
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
     Tensor residual = hidden;

@@ -1,5 +1,7 @@
 #include "engine/blocks/transformers/latent_attention.h"
 
+#include "engine/tensor/write_columns.h"
+
 namespace trainmem::transformers {
 
 LatentSelfAttention::LatentSelfAttention(const Model& m, const LlamaForm& form, DType dtype) : model_(m), form_(form) {
@@ -31,6 +33,7 @@ void LatentSelfAttention::turn(Tensor& q, Tensor& k, const BlockInputs& inputs) 
   switch (form_.turning) {
     case LlamaForm::Turning::complex: return apply_rotary_complex(q, k, inputs.cos);
     case LlamaForm::Turning::pairs: return apply_rotary_pairs(q, k, inputs.cos, inputs.sin);
+    case LlamaForm::Turning::even_and_odd: return apply_rotary_even_and_odd(q, k, inputs.cos, inputs.sin);
     default: return apply_rotary(q, k, inputs.cos, inputs.sin);
   }
 }
@@ -48,6 +51,15 @@ Tensor LatentSelfAttention::operator()(const Tensor& hidden, const BlockInputs& 
   const std::vector<Tensor> q_parts = split(q, {nope, rope}, -1);
   const Tensor compressed = key_value_down_(hidden);
   const std::vector<Tensor> compressed_parts = split(compressed, {l.kv_lora_rank, rope}, -1);
+  if (form_.keys_in_place) {
+    const Tensor normed = view(key_value_norm_(compressed_parts[0]), {b, 1, s, l.kv_lora_rank});
+    Tensor q_turned = q_parts[1];
+    Tensor k_turned = view(compressed_parts[1], {b, 1, s, rope});
+    turn(q_turned, k_turned, inputs);
+    const Tensor full_query = concatenate({q_parts[0], q_turned}, -1, "query");
+    const auto [key, value] = expanded(normed, k_turned);
+    return attend(full_query, key, value, inputs, weights);
+  }
   std::vector<Tensor> k_parts;
   {
     Tensor normed = key_value_norm_(compressed_parts[0]);
@@ -60,10 +72,32 @@ Tensor LatentSelfAttention::operator()(const Tensor& hidden, const BlockInputs& 
   k_turned = expand(std::move(k_turned), {b, heads, s, rope});
   const Tensor full_query = concatenate({q_parts[0], q_turned}, -1, "query");
   const Tensor full_key = concatenate({k_parts[0], k_turned}, -1, "key");
+  return attend(full_query, full_key, k_parts[1], inputs, weights);
+}
+
+Tensor LatentSelfAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                                   const BlockInputs& inputs, Tensor& weights) const {
   AttentionOptions options;
   options.dropout = model_.attention_dropout;
-  Tensor out = attention(full_query, full_key, k_parts[1], inputs.mask, inputs.attention, options, weights);
-  return output_(reshape(std::move(out), {b, s, heads * Size(l.v_head_dim)}));
+  Tensor out = attention(query, key, value, inputs.mask, inputs.attention, options, weights);
+  return output_(reshape(std::move(out), {query.size(0), query.size(2), value.size(1) * value.size(3)}));
+}
+
+// models/youtu/modeling_youtu.py: YoutuAttention.expand_kv.
+std::pair<Tensor, Tensor> LatentSelfAttention::expanded(const Tensor& latent, const Tensor& turned) const {
+  const LatentAttention& l = model_.latent_attention;
+  const Size heads = model_.num_attention_heads;
+  const Size nope = l.qk_nope_head_dim;
+  const Size b = latent.size(0);
+  const Size s = latent.size(2);
+  const Size width = nope + Size(l.v_head_dim);
+  const Tensor both = transpose(view(key_value_up_(latent), {b, s, heads, width}), 1, 2);
+  const std::vector<Tensor> parts = split(both, {nope, l.v_head_dim}, -1);
+  const Tensor of_each_head = expand(turned, {b, heads, s, l.qk_rope_head_dim});
+  Tensor key = empty_columns({b, heads, s, nope + Size(l.qk_rope_head_dim)}, both.dtype(), "key");
+  key = write_columns(std::move(key), parts[0]);
+  key = write_columns(std::move(key), of_each_head);
+  return {key, parts[1]};
 }
 
 }  // namespace trainmem::transformers

@@ -2,6 +2,8 @@
 // of their own; a part of each key carries the positions, one for all heads.
 #pragma once
 
+#include <utility>
+
 #include "engine/blocks/transformers/llama_layers.h"
 
 namespace trainmem::transformers {
@@ -14,6 +16,10 @@ class LatentSelfAttention : public AttentionPart {
  private:
   Tensor query(const Tensor& hidden) const;
   void turn(Tensor& query, Tensor& key, const BlockInputs& inputs) const;
+  /// Key and value of the latent (b, 1, s, rank) and the part of the keys that RoPE turned (b, 1, s, width).
+  std::pair<Tensor, Tensor> expanded(const Tensor& latent, const Tensor& turned) const;
+  Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const BlockInputs& inputs,
+                Tensor& weights) const;
 
   const Model& model_;
   const LlamaForm& form_;

@@ -2,7 +2,8 @@
 // ministral, qwen2, qwen3, gemma, granite, smollm3, arcee, seed_oss, phi3, olmo, starcoder2, nemotron, glm, ernie4_5,
 // helium, hunyuan_v1_dense, ministral3, nanochat, apertus, granitemoehybrid, bamba, lfm2, and with experts lfm2_moe,
 // mixtral, qwen2_moe, qwen3_moe, olmoe, deepseek_v2, deepseek_v3, glm4_moe, glm4_moe_lite, minimax_m2, gpt_oss, dots1,
-// solar_open, exaone_moe, ernie4_5_moe, hunyuan_v1_moe, phimoe, modeling_*.py.
+// solar_open, exaone_moe, ernie4_5_moe, hunyuan_v1_moe, phimoe, and
+// those of llama_form_recent.cpp: modeling_*.py.
 #include <utility>
 
 #include "engine/blocks/transformers/llama_layers.h"
@@ -49,7 +50,7 @@ class LlamaBlock : public Block {
   /// `last`: the sum is what the block returns.
   Tensor add_to(const Tensor& residual, const Tensor& x, bool last) const {
     if (active_run().compiled_region != 0) return compiled_residual_sum(residual, x, model_.hidden_dropout, last);
-    if (form_.multipliers) return residual + multiply_number(x);
+    if (form_.multipliers || form_.scaled_residuals) return residual + multiply_number(x);
     if (form_.inner_dropout) return residual + x;
     return residual + dropout(x, model_.hidden_dropout);
   }

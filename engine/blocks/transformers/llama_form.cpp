@@ -86,7 +86,7 @@ LlamaForm ernie() {
 LlamaForm ernie_moe() {
   LlamaForm result = ernie();
   result.model_type = "ernie4_5_moe";
-  result.shared_first = true;
+  result.shared = LlamaForm::Shared::first;
   return result;
 }
 
@@ -113,7 +113,7 @@ LlamaForm phimoe() {
 LlamaForm hunyuan_moe() {
   LlamaForm result = hunyuan();
   result.model_type = "hunyuan_v1_moe";
-  result.shared_first = true;
+  result.shared = LlamaForm::Shared::first;
   return result;
 }
 
@@ -357,7 +357,8 @@ const LlamaForm forms[] = {form("llama"),
 const LlamaForm* llama_form(const Model& model) {
   for (const LlamaForm& candidate : forms)
     if (model.model_type == candidate.model_type) return &candidate;
-  return hybrid_form(model);
+  const LlamaForm* hybrid = hybrid_form(model);
+  return hybrid != nullptr ? hybrid : recent_llama_form(model);
 }
 
 namespace {

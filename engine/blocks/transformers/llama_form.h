@@ -32,6 +32,7 @@ struct LlamaForm {
     halves,                 ///< the two halves of the channels each by itself
     complex,                ///< latent attention: as complex numbers
     pairs,                  ///< latent attention: neighbouring channels are moved apart first
+    even_and_odd,           ///< the same since 5.16: every second channel by itself, and the others
     helium,                 ///< neighbouring channels as pairs, with tables that every block makes
     glm,                    ///< the same of the first channels
     ernie,                  ///< the same of all channels, in fp32
@@ -51,20 +52,30 @@ struct LlamaForm {
     after_projections,  ///< after all three projections
     transposed_last,    ///< with the transposition left to the end, after the norms
   } heads = Heads::at_once;
-  bool two_rotaries = false;      ///< sliding layers have tables of their own
-  bool both_masks = false;        ///< a mask without a window is made even where every layer has one
-  bool inner_dropout = false;     ///< attention and MLP end with their dropout: o_proj's result goes before the sum
-  bool fused_attention = false;   ///< query, key and value are one linear layer
-  bool fused_mlp = false;         ///< gate and up are one linear layer
-  bool scaled_embedding = false;  ///< times a buffer
-  bool multipliers = false;       ///< embedding and residuals times numbers
-  bool scaled_logits = false;     ///< times a number
-  bool scaled_queries = false;    ///< times a number of each position
-  bool scaled_keys = false;       ///< times a number
-  bool fp32_logits = false;       ///< the model returns them
-  bool jitter = false;            ///< tokens are multiplied with random numbers, before the experts and the router
-  bool gated_attention = false;   ///< the query projection has a gate of the output beside each head
-  bool shared_first = false;      ///< experts that all tokens share run before the router
+  bool two_rotaries = false;         ///< sliding layers have tables of their own
+  bool both_masks = false;           ///< a mask without a window is made even where every layer has one
+  bool inner_dropout = false;        ///< attention and MLP end with their dropout: o_proj's result goes before the sum
+  bool fused_attention = false;      ///< query, key and value are one linear layer
+  bool fused_mlp = false;            ///< gate and up are one linear layer
+  bool scaled_embedding = false;     ///< times a buffer
+  bool integer_scale = false;        ///< which is an integer, cast in every forward
+  bool multipliers = false;          ///< embedding and residuals times numbers
+  bool scaled_residuals = false;     ///< residuals alone
+  bool scaled_stream = false;        ///< embeddings times a number, after the masks are made
+  bool scaled_output = false;        ///< what goes to the head, times a number
+  bool scaled_logits = false;        ///< times a number
+  bool scaled_queries = false;       ///< times a number of each position
+  bool scaled_keys = false;          ///< times a number
+  bool fp32_logits = false;          ///< the model returns them
+  bool jitter = false;               ///< tokens are multiplied with random numbers, before the experts and the router
+  bool gated_attention = false;      ///< the query projection has a gate of the output beside each head
+  bool output_gate = false;          ///< a linear layer of its own is the gate of attention's output
+  bool turns_where_sliding = false;  ///< layers without a window have no RoPE
+  bool masks_of_kinds = false;       ///< a mask for each kind of layers that there is, and no other
+  bool keys_in_place = false;        ///< latent attention: keys are written into one tensor in two pieces
+  /// When the experts that all tokens share run, and where they are added.
+  enum class Shared { last, first, after_router } shared = Shared::last;
+  bool sum_in_fp32 = false;  ///< of routed and shared experts
 };
 
 /// One kernel for the norms of this model: torch's layer norm, which its class calls already, or Liger-Kernel's
@@ -84,5 +95,7 @@ bool has_fused_mlp(const Model& model);
 const LlamaForm* llama_form(const Model& model);
 /// The same of the types whose layers are of several kinds, or have Mamba; a part of llama_form().
 const LlamaForm* hybrid_form(const Model& model);
+/// The same of classes that are new in transformers 5.
+const LlamaForm* recent_llama_form(const Model& model);
 
 }  // namespace trainmem::transformers

@@ -20,7 +20,8 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
     : model_(m),
       form_(form),
       slides_(slides(m, layer)),
-      turns_(m.positions == Positions::rope && (m.nope_every <= 0 || (layer + 1) % m.nope_every != 0)) {
+      turns_(m.positions == Positions::rope && (m.nope_every <= 0 || (layer + 1) % m.nope_every != 0) &&
+             (slides_ || !form.turns_where_sliding)) {
   const Size h = m.hidden_size;
   const Size d = m.head_dim;
   const Size a = m.num_attention_heads;
@@ -47,6 +48,7 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   };
   query_norm_ = norm(a);
   key_norm_ = norm(k);
+  if (form.output_gate) gate_ = Linear(h, a * d, false, dtype, "output gate");
 }
 
 namespace {
@@ -98,6 +100,7 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     Tensor query = heads_apart(query_(hidden), a, d);
     Tensor key = heads_apart(key_(hidden), k, d);
     Tensor value = heads_apart(value_(hidden), k, d);
+    if (form_.output_gate) result.gate = gate_(hidden);  // models/afmoe/modeling_afmoe.py: AfmoeAttention
     query = query_norm_(query);
     key = key_norm_(key);
     result.q = transpose(std::move(query), 1, 2);
@@ -167,6 +170,7 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
     }
     case LlamaForm::Turning::ernie: return apply_rotary_ernie(q, k, neighbours_table(cos), neighbours_table(sin));
     case LlamaForm::Turning::complex:
+    case LlamaForm::Turning::even_and_odd:
     case LlamaForm::Turning::pairs: return;  // of latent attention
   }
 }

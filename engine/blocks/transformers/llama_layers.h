@@ -44,7 +44,7 @@ class SelfAttention : public AttentionPart {
   struct QueryKeyValue {
     Tensor q, k, v;   ///< (b, heads, s, d)
     Tensor together;  ///< Phi-3: what they are parts of
-    Tensor gate;      ///< Qwen3-Next: of the output
+    Tensor gate;      ///< of the output
   };
   QueryKeyValue project(const Tensor& hidden) const;
   QueryKeyValue project_together(const Tensor& hidden) const;
@@ -55,7 +55,7 @@ class SelfAttention : public AttentionPart {
   const LlamaForm& form_;
   bool slides_;
   bool turns_;  ///< has RoPE
-  Linear query_, key_, value_, together_, output_;
+  Linear query_, key_, value_, together_, output_, gate_;
   NormLayer query_norm_, key_norm_;
   Tensor sinks_;
 };

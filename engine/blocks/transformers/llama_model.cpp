@@ -20,7 +20,7 @@ void LlamaModel::make_embedding() {
   Decoder::make_embedding();
   if (!form_.scaled_embedding) return;
   const Set<Component> component(active_run().component, Component::weights);
-  embedding_scale_ = allocate({}, weights, {&scale_rule});
+  embedding_scale_ = allocate({}, form_.integer_scale ? DType::int64 : weights, {&scale_rule});
   note_kept(embedding_scale_, scale_rule);
 }
 
@@ -48,7 +48,8 @@ void LlamaModel::make_head() {
   // models/gemma3/modeling_gemma3.py, Gemma3RotaryEmbedding: frequencies of the kinds of layers that there are.
   if (model.positions == Positions::rope && (!form_.two_rotaries || has_layer_type(model, LayerType::full_attention)))
     rotary_ = std::make_unique<Rotary>(turning_width(model));
-  if (form_.two_rotaries) sliding_rotary_ = std::make_unique<Rotary>(turning_width(model));
+  if (form_.two_rotaries && has_layer_type(model, LayerType::sliding_attention))
+    sliding_rotary_ = std::make_unique<Rotary>(turning_width(model));
   make_language_head();
 }
 
@@ -71,9 +72,10 @@ void LlamaModel::make_masks(ForwardState& state, const Tensor& embedded) const {
   const Size s = embedded.size(1);
   const AttentionKernel kernel = state.inputs.attention;
   const bool window = model.sliding_window > 0;
-  const bool full = !window || model.sliding_window_pattern > 1 || !model.layer_types.empty() || form_.both_masks;
+  const bool both = model.sliding_window_pattern > 1 || !model.layer_types.empty() || form_.both_masks;
+  const bool full = form_.masks_of_kinds ? has_layer_type(model, LayerType::full_attention) : !window || both;
   if (full) state.inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, false);
-  if (!window) return;
+  if (!window || (form_.masks_of_kinds && !has_layer_type(model, LayerType::sliding_attention))) return;
   // masking_utils.py, _ignore_causal_mask_sdpa: a window as long as the sequence still makes a mask.
   const bool needed = kernel == AttentionKernel::eager || s >= model.sliding_window;
   if (needed) state.sliding_inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, true);
@@ -104,7 +106,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   Tensor embedded;
   {
     const Place place("embedding");
-    embedded = embed(embedding_, ids, embedding_scale_);
+    embedded = embed(embedding_, ids, form_.integer_scale ? to(embedding_scale_, weights) : embedding_scale_);
     if (form_.multipliers) embedded = multiply_number(embedded);
   }
   // Embeddings that are shards of the sequence do not say its length: the training loop passes the positions.
@@ -117,6 +119,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   {
     const Place place("embedding");
     state.hidden = dropout(std::move(embedded), model.embedding_dropout);
+    if (form_.scaled_stream) state.hidden = multiply_number(std::move(state.hidden));
   }
   const bool fp32 = form_.turning == LlamaForm::Turning::fp32_tables || form_.turning == LlamaForm::Turning::ernie;
   make_tables(state, ids.size(0), s, fp32 ? DType::float32 : state.hidden.dtype());
@@ -128,6 +131,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
 }
 
 Tensor LlamaModel::head(Tensor hidden) {
+  if (form_.scaled_output) scaled_output_ = hidden = multiply_number(std::move(hidden));
   Tensor logits = Decoder::head(std::move(hidden));
   if (form_.scaled_logits) logits = multiply_number(logits);
   if (form_.fp32_logits) logits = to(logits, DType::float32, "fp32 logits");

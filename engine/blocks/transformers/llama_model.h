@@ -16,6 +16,7 @@ class LlamaModel : public Decoder {
   void make_head() override;
   ForwardState begin(const Tensor& ids, AttentionKernel attention) override;
   Tensor head(Tensor hidden) override;
+  void return_loss() override { scaled_output_.reset(); }
   const BlockInputs& inputs_of(const ForwardState& state, std::int64_t layer) const override;
 
  private:
@@ -24,6 +25,7 @@ class LlamaModel : public Decoder {
 
   const LlamaForm& form_;
   Tensor embedding_scale_;
+  Tensor scaled_output_;  ///< a local variable of the forward that computes the loss
   std::unique_ptr<Rotary> rotary_;
   std::unique_ptr<Rotary> sliding_rotary_;  ///< Gemma 3: tables of the sliding layers
 };

@@ -141,19 +141,41 @@ void apply_partial_rotary(Tensor& q, Tensor& k, const Tensor& cos, const Tensor&
   k = std::move(turned_k);
 }
 
+namespace {
+
+/// x1 * cos - x2 * sin beside x2 * cos + x1 * sin.
+Tensor turned_parts(const Tensor& x1, const Tensor& x2, const Tensor& cos, const Tensor& sin, const char* role) {
+  Tensor straight = x1 * cos;
+  const Tensor first = subtract(std::move(straight), x2 * sin);
+  straight = x2 * cos;
+  const Tensor second = std::move(straight) + x1 * sin;
+  return concatenate({first, second}, -1, role);
+}
+
+}  // namespace
+
 void apply_rotary_halves(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
   const Tensor cos4 = unsqueeze(cos, 1);
   const Tensor sin4 = unsqueeze(sin, 1);
   const auto turned = [&](const Tensor& x, const char* role) {
     const std::vector<Tensor> halves = split(x, {x.size(-1) / 2, x.size(-1) / 2}, -1);
-    Tensor straight = halves[0] * cos4;
-    const Tensor first = subtract(std::move(straight), halves[1] * sin4);
-    straight = halves[1] * cos4;
-    const Tensor second = std::move(straight) + halves[0] * sin4;
-    return concatenate({first, second}, -1, role);
+    return turned_parts(halves[0], halves[1], cos4, sin4, role);
   };
   Tensor turned_q = turned(q, "query");
   k = turned(k, "key");
+  q = std::move(turned_q);
+}
+
+// models/deepseek_v3/modeling_deepseek_v3.py: apply_rotary_pos_emb_interleave.
+void apply_rotary_even_and_odd(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin, int heads) {
+  const Tensor cos4 = unsqueeze(slice(cos, -1, 0, cos.size(-1) / 2), heads);
+  const Tensor sin4 = unsqueeze(slice(sin, -1, 0, sin.size(-1) / 2), heads);
+  const Tensor q1 = every_second(q, 0);
+  const Tensor q2 = every_second(q, 1);
+  const Tensor k1 = every_second(k, 0);
+  const Tensor k2 = every_second(k, 1);
+  Tensor turned_q = turned_parts(q1, q2, cos4, sin4, "query");
+  k = turned_parts(k1, k2, cos4, sin4, "key");
   q = std::move(turned_q);
 }
 

@@ -22,13 +22,15 @@ struct RouterForm {
     softmax_of_chosen,
     corrected_softmax,
     corrected_low_sigmoid,
+    corrected_sigmoid,
     sparse_mixer
   } scores = Scores::softmax;
-  bool normalises = false;      ///< the weights of a token add up to one
-  bool casts = true;            ///< weights in the format of the logits
-  bool fp32 = true;             ///< sigmoid: logits from tokens and weight in fp32
-  bool fp32_weight = false;     ///< the router's weight is made in fp32 whatever the model is in
-  bool returns_logits = false;  ///< sigmoid: fp32 logits are held until the block returns
+  bool normalises = false;           ///< the weights of a token add up to one
+  bool casts = true;                 ///< weights in the format of the logits
+  bool fp32 = true;                  ///< sigmoid: logits from tokens and weight in fp32
+  bool fp32_weight = false;          ///< the router's weight is made in fp32 whatever the model is in
+  bool corrects_in_weights = false;  ///< the correction has the format of the weights
+  bool returns_logits = false;       ///< sigmoid: fp32 logits are held until the block returns
 };
 
 using Scores = RouterForm::Scores;
@@ -58,6 +60,13 @@ constexpr RouterForm forms[] = {
     {.model_type = "phimoe", .scores = Scores::sparse_mixer},
     {.model_type = "flex_olmo", .casts = false},
     {.model_type = "hunyuan_v1_moe", .normalises = true, .fp32_weight = true},
+    {.model_type = "mellum", .normalises = true},
+    {.model_type = "afmoe",
+     .scores = Scores::corrected_sigmoid,
+     .casts = false,
+     .fp32 = false,
+     .corrects_in_weights = true},
+    {.model_type = "hy_v3", .scores = Scores::corrected_sigmoid, .casts = false},
     {.model_type = "ernie4_5_moe", .scores = Scores::corrected_softmax, .normalises = true, .fp32_weight = true},
 };
 
@@ -94,10 +103,11 @@ Router::Router(const Model& m, DType dtype) : model_(m) {
   weight_ = make_parameter({n, m.hidden_size}, form_of(m).fp32_weight ? DType::float32 : dtype, "router");
   const Scores scores = form_of(m).scores;
   if (scores == Scores::softmax_of_chosen) bias_ = make_parameter({n}, dtype, "router");
-  if (scores != Scores::sigmoid && scores != Scores::corrected_softmax && scores != Scores::corrected_low_sigmoid)
-    return;
+  const bool corrects = scores == Scores::sigmoid || scores == Scores::corrected_softmax ||
+                        scores == Scores::corrected_low_sigmoid || scores == Scores::corrected_sigmoid;
+  if (!corrects) return;
   const Set<Component> component(active_run().component, Component::weights);
-  correction_ = allocate({n}, DType::float32, {&correction_rule});
+  correction_ = allocate({n}, form_of(m).corrects_in_weights ? dtype : DType::float32, {&correction_rule});
   note_kept(correction_, correction_rule);
 }
 
@@ -194,6 +204,23 @@ Routing Router::corrected_low_sigmoid(const Tensor& tokens) const {
   return routing;
 }
 
+// models/afmoe and hy_v3, modeling_*.py: the choice is made of the scores that the weights are taken from.
+Routing Router::corrected_sigmoid(const Tensor& tokens) const {
+  Routing routing;
+  routing.logits = form_of(model_).fp32 ? logits_in_fp32(tokens, weight_)
+                                        : to(linear(tokens, weight_, {}, "router logits"), DType::float32);
+  const Tensor scores = sigmoid(routing.logits);
+  const Tensor corrected = add(scores, correction_);
+  const Chosen chosen = top_k(corrected, model_.experts.num_experts_per_tok);
+  Tensor weights = gather(scores, chosen.indices);
+  const Tensor total = add_number(sum(autocast_fp32(weights), 1, true));
+  weights = divide(weights, total);
+  weights = multiply_number(weights);
+  routing.experts = chosen.indices;
+  routing.weights = form_of(model_).casts ? to(std::move(weights), tokens.dtype()) : std::move(weights);
+  return routing;
+}
+
 Routing Router::operator()(const Tensor& tokens) const {
   const Place place("router");
   switch (form_of(model_).scores) {
@@ -203,6 +230,7 @@ Routing Router::operator()(const Tensor& tokens) const {
     case Scores::softmax_of_chosen: return softmax_of_chosen(tokens);
     case Scores::corrected_softmax: return corrected_softmax(tokens);
     case Scores::corrected_low_sigmoid: return corrected_low_sigmoid(tokens);
+    case Scores::corrected_sigmoid: return corrected_sigmoid(tokens);
     case Scores::sparse_mixer: return sparse_mixer(linear(tokens, weight_, {}, "router logits"));
   }
   return {};
