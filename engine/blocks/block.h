@@ -19,6 +19,7 @@ struct BlockInputs {
   Tensor alibi;
   bool repeated_heads = false;  ///< key and value are repeated for every query head, whatever the kernel can do
   Tensor positions;             ///< unused by the blocks, but an argument that recomputation keeps
+  Tensor of_last_block;         ///< what it returned beside its result, where the next one is given that
 };
 
 /// One transformer layer.

@@ -5,6 +5,7 @@
 #include "engine/blocks/adapter.h"
 #include "engine/blocks/causal_loss.h"
 #include "engine/blocks/torchtitan/loss.h"
+#include "engine/parameters/indexer.h"
 #include "engine/tensor/checkpoint.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
@@ -130,7 +131,9 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Layer layer(slots_[i].index);
     stretches.enter(slots_[i].index);
-    hidden = run_layer(i, hidden, architecture_->inputs_of(state, slots_[i].kind));
+    BlockInputs inputs = architecture_->inputs_of(state, slots_[i].kind);
+    if (indexer_of(architecture_->model.model_type).returns_choice) inputs.of_last_block = block_weights;
+    hidden = run_layer(i, hidden, inputs);
   }
   stretches.leave();
   if (!part_.last) return hidden;

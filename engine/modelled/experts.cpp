@@ -4,6 +4,9 @@
 #include "engine/config/shard_group.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
+#include "engine/parallel/megatron_deepspeed.h"
+#include "engine/parameters/indexer.h"
+#include "engine/parameters/layout.h"
 #include "engine/presets/huggingface.h"
 
 namespace trainmem {
@@ -41,6 +44,15 @@ bool quantised_experts(const Config& c) {
 /// DBRX before transformers 5 cut its experts apart all at once.
 bool dbrx(const Config& c) { return !megatron(c) && c.model.model_type == "dbrx"; }
 
+/// Frameworks with layers of their own, which know nothing of such parts.
+bool has_own_layers(const Config& c) {
+  const Framework framework = c.recipe.framework;
+  const bool of_transformers = framework == Framework::transformers || framework == Framework::pytorch;
+  return !of_transformers && (framework != Framework::deepspeed || uses_megatron_deepspeed(c.recipe));
+}
+
+bool has_indexer(const Config& c) { return indexer_of(c.model.model_type).heads > 0; }
+
 constexpr const char* own_class = "Choose a model_type whose class has it, or leave it as the class has it.";
 
 constexpr Missing<Config> all_missing[] = {
@@ -73,6 +85,13 @@ constexpr Missing<Config> all_missing[] = {
     {"/model/num_nextn_predict_layers", "Multi-token prediction, under torchtitan, is",
      "Set it to 0: torchtitan's configurations leave it out, too.",
      [](const Config& c) { return torchtitan(c) && c.model.num_nextn_predict_layers > 0; }, "0"},
+    {"/model/model_type", "Sparse attention with an indexer, in this framework, is", "Choose framework transformers.",
+     [](const Config& c) { return has_own_layers(c) && has_indexer(c); }, to_transformers},
+    {"/recipe/attention", "Flash attention beside an indexer is", "Choose sdpa: the class has no other fast kernel.",
+     [](const Config& c) { return has_indexer(c) && c.recipe.attention == AttentionKernel::flash; }, "sdpa"},
+    {"/model/model_type", "A gate of attention's output, in this framework, is", "Choose framework transformers.",
+     [](const Config& c) { return has_own_layers(c) && parameter_layout(c.model.model_type).output_gate; },
+     to_transformers},
     {"/model/experts/num_experts", "Experts in, or their absence from, a model of this type are", own_class,
      [](const Config& c) { return against_class(c, experts); }},
     {"/model/model_type", "The router of this model type is", "Choose a model of another family.", unknown_experts},

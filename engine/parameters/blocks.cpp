@@ -1,5 +1,6 @@
 // The parameter tensors of one layer: attention of every kind, MLP, routed experts, norms.
 #include "engine/parameters/builder.h"
+#include "engine/parameters/indexer.h"
 
 namespace trainmem {
 namespace {
@@ -129,6 +130,16 @@ void latent_attention(ParameterBuilder& b) {
   b.linear("layers.*.attention.key_value_up.weight", nullptr, Kind::attention,
            heads * (l.qk_nope_head_dim + l.v_head_dim), l.kv_lora_rank, column);
   output_projection(b, heads * l.v_head_dim);
+  const Indexer indexer = indexer_of(m.model_type);
+  if (indexer.heads == 0) return;
+  b.linear("layers.*.attention.indexer.query.weight", nullptr, Kind::attention, indexer.heads * indexer.head_dim,
+           l.q_lora_rank, replicated);
+  b.linear("layers.*.attention.indexer.key.weight", nullptr, Kind::attention, indexer.head_dim, m.hidden_size,
+           replicated);
+  b.vector("layers.*.attention.indexer.key_norm.weight", Kind::norm, indexer.head_dim);
+  b.vector("layers.*.attention.indexer.key_norm.bias", Kind::norm, indexer.head_dim);
+  b.linear("layers.*.attention.indexer.weights.weight", nullptr, Kind::attention, indexer.heads, m.hidden_size,
+           replicated);
 }
 
 void query_key_value(ParameterBuilder& b) {

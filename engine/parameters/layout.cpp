@@ -29,8 +29,8 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "afmoe") return {.norms = Norms::between, .output_gate = true, .shared_before_experts = true};
   if (type == "gpt_oss") return {.turned_experts = true};
   if (type == "llama4_text") return {.router_after_experts = true, .turned_experts = true};
-  for (const std::string_view one :
-       {"deepseek", "deepseek_v2", "deepseek_v3", "glm4_moe", "glm4_moe_lite", "dots1", "solar_open", "exaone_moe"}) {
+  for (const std::string_view one : {"deepseek", "deepseek_v2", "deepseek_v3", "glm4_moe", "glm4_moe_lite", "dots1",
+                                     "solar_open", "exaone_moe", "deepseek_v32", "glm_moe_dsa"}) {
     if (type == one) return {.router_after_experts = true};
   }
   return {};

@@ -4,6 +4,9 @@
 // defaults.
 #include "engine/presets/huggingface_recent_classes.h"
 
+#include <string>
+
+#include "engine/parameters/indexer.h"
 #include "engine/presets/huggingface_class_sizes.h"
 
 namespace trainmem {
@@ -88,7 +91,31 @@ Model mellum() {
   return model;
 }
 
-const Model classes[] = {cwm(), jais2(), youtu(), minicpm3(), afmoe(), hy_v3(), mellum()};
+Experts deepseek_experts() {
+  Experts experts{256, 8, 2048, 1};
+  experts.first_k_dense_replace = 3;
+  experts.router_bias = true;
+  return experts;
+}
+
+Model deepseek_v32() {
+  Model model = make("deepseek_v32");
+  sizes(model, 129280, 7168, 61, 128, 128, 18432, 163840);
+  model.latent_attention = {1536, 512, 128, 64, 128};
+  model.experts = deepseek_experts();
+  return model;
+}
+
+Model glm_moe_dsa() {
+  Model model = make("glm_moe_dsa");
+  sizes(model, 154880, 6144, 78, 64, 64, 12288, 202752);
+  model.latent_attention = {2048, 512, 192, 64, 256};
+  model.experts = deepseek_experts();
+  return model;
+}
+
+const Model classes[] = {cwm(),   jais2(),  youtu(),        minicpm3(),   afmoe(),
+                         hy_v3(), mellum(), deepseek_v32(), glm_moe_dsa()};
 
 using Keys = HuggingFaceKeys;
 
@@ -117,13 +144,41 @@ void read_hy_v3(Model& model, const Keys& keys, Issues& issues) {
                             "Experts of this class that are added in 16 bits are not modelled.");
 }
 
+/// Sizes of the indexer are facts of the class here, and every layer has its own.
+void read_indexer(Model& model, const Keys& keys, Issues& issues) {
+  const Indexer own = indexer_of(model.model_type);
+  struct {
+    const char* key;
+    std::int64_t of_class;
+  } const sizes[] = {{"index_n_heads", own.heads},
+                     {"index_head_dim", own.head_dim},
+                     {"index_topk", own.chosen},
+                     {"index_topk_freq", 1}};
+  for (const auto& [key, of_class] : sizes) {
+    std::int64_t given = of_class;
+    keys.read(given, {key});
+    if (given != of_class)
+      report_not_modelled_key(issues, key,
+                              "An indexer of this class with another " + std::string(key) + " than " +
+                                  std::to_string(of_class) + " is not modelled.");
+  }
+  if (keys.find({"index_topk_pattern"}) != nullptr)
+    report_not_modelled_key(issues, "index_topk_pattern", "Layers that share an indexer's choice are not modelled.");
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+    const auto* type = keys.find({"indexer_types." + std::to_string(i)});
+    if (type == nullptr || type->text == "full") continue;
+    return report_not_modelled_key(issues, "indexer_types", "Layers that share an indexer's choice are not modelled.");
+  }
+}
+
 struct ClassReader {
   std::string_view model_type;
   void (*read)(Model&, const Keys&, Issues&);
 };
 
-constexpr ClassReader readers[] = {
-    {"youtu", read_youtu}, {"minicpm3", read_minicpm3}, {"afmoe", read_afmoe}, {"hy_v3", read_hy_v3}};
+constexpr ClassReader readers[] = {{"youtu", read_youtu},          {"minicpm3", read_minicpm3},
+                                   {"afmoe", read_afmoe},          {"hy_v3", read_hy_v3},
+                                   {"deepseek_v32", read_indexer}, {"glm_moe_dsa", read_indexer}};
 
 }  // namespace
 

@@ -20,7 +20,6 @@ constexpr Reason reasons[] = {
      "Use a model of attention and MLP layers, dense or with experts."},
     {"qwen3_next,qwen3_5,qwen3_5_moe,kimi_linear", "its linear attention (gated delta rule)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},
-    {"deepseek_v32,glm_moe_dsa", "its sparse attention", "All else is as in model_type deepseek_v3."},
     {"gemma3n,gemma3n_text", "its embeddings of each layer", "Use gemma3_text or gemma2."},
     {"gemma4,gemma4_text,gemma4_unified,gemma4_unified_text",
      "its layers with full attention have heads of another size, which share keys with values, and some sizes have "

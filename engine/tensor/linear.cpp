@@ -136,8 +136,10 @@ Tensor baddbmm(Tensor input, Tensor left, Tensor right, const char* role) {
 Tensor matmul(Tensor left_argument, Tensor right_argument, const char* role) {
   const Tensor left = std::move(left_argument);
   const Tensor right = std::move(right_argument);
-  Tensor b = autocast_low(right);
-  Tensor a = autocast_low(left);
+  const Tensor cast_b = autocast_low(right);  // autocast holds its casts until the product is there
+  const Tensor cast_a = autocast_low(left);
+  Tensor b = cast_b;
+  Tensor a = cast_a;
   if (a.rank() == 4 && a.size(1) != b.size(1)) {  // heads are broadcast
     const Shape a_heads{a.size(0), b.size(1), a.size(2), a.size(3)};
     const Shape b_heads{b.size(0), a.size(1), b.size(2), b.size(3)};

@@ -59,6 +59,9 @@ TEST_CASE("Hugging Face: a published config.json of a new class is the model of 
         "num_key_value_heads": 4, "sliding_window": 1024, "tie_word_embeddings": false, "use_sliding_window": true,
         "vocab_size": 98304, "layer_types": )" +
                                 listed(three_slide, 7) + R"(, "mlp_layer_types": )" + listed("\"sparse\"", 28) + "}"},
+      {"glm-5", R"({"model_type": "glm_moe_dsa", "index_n_heads": 32, "index_head_dim": 128, "index_topk": 2048,
+        "num_hidden_layers": 78, "hidden_size": 6144, "first_k_dense_replace": 3})"},
+      {"deepseek-v3.2", R"({"model_type": "deepseek_v32", "index_n_heads": 64, "index_topk": 2048})"},
       {"cwm-32b", R"({"model_type": "cwm", "num_hidden_layers": 64})"},
       {"jais-2-8b", R"({"model_type": "jais2"})"},
   }));
@@ -84,6 +87,9 @@ TEST_CASE("Hugging Face: what new classes can say and no forward does") {
       {R"({"model_type": "youtu", "rope_interleave": false})", "/rope_interleave"},
       {R"({"model_type": "afmoe"})", "/mup_enabled"},
       {R"({"model_type": "hy_v3", "enable_moe_fp32_combine": false})", "/enable_moe_fp32_combine"},
+      {R"({"model_type": "deepseek_v32", "index_topk": 1024})", "/index_topk"},
+      {R"({"model_type": "glm_moe_dsa", "num_hidden_layers": 4, "indexer_types": ["full", "full", "shared", "full"]})",
+       "/indexer_types"},
       {R"({"model_type": "hy_v3", "num_hidden_layers": 3, "mlp_layer_types": ["sparse", "dense", "sparse"]})",
        "/mlp_layer_types"},
   }));

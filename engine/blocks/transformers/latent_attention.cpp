@@ -21,12 +21,15 @@ LatentSelfAttention::LatentSelfAttention(const Model& m, const LlamaForm& form, 
   key_value_up_ =
       Linear(l.kv_lora_rank, heads * Size(l.qk_nope_head_dim + l.v_head_dim), false, dtype, "key and value");
   output_ = Linear(heads * Size(l.v_head_dim), h, m.attention_output_bias, dtype, "attention projection");
+  if (indexer_of(m.model_type).heads > 0) indexer_.emplace(m, dtype);
 }
 
-Tensor LatentSelfAttention::query(const Tensor& hidden) const {
+Tensor LatentSelfAttention::query(const Tensor& hidden, Tensor& latent) const {
   if (model_.latent_attention.q_lora_rank == 0) return query_(hidden);
   Tensor down = query_down_(hidden);
-  return query_up_(query_norm_(std::move(down)));
+  Tensor normed = query_norm_(std::move(down));
+  if (indexer_) latent = normed;
+  return query_up_(std::move(normed));
 }
 
 void LatentSelfAttention::turn(Tensor& q, Tensor& k, const BlockInputs& inputs) const {
@@ -47,7 +50,8 @@ Tensor LatentSelfAttention::operator()(const Tensor& hidden, const BlockInputs& 
   const Size s = hidden.size(1);
   const Size nope = l.qk_nope_head_dim;
   const Size rope = l.qk_rope_head_dim;
-  const Tensor q = split_heads(query(hidden), heads, nope + rope);
+  Tensor latent;
+  const Tensor q = split_heads(query(hidden, latent), heads, nope + rope);
   const std::vector<Tensor> q_parts = split(q, {nope, rope}, -1);
   const Tensor compressed = key_value_down_(hidden);
   const std::vector<Tensor> compressed_parts = split(compressed, {l.kv_lora_rank, rope}, -1);
@@ -58,7 +62,12 @@ Tensor LatentSelfAttention::operator()(const Tensor& hidden, const BlockInputs& 
     turn(q_turned, k_turned, inputs);
     const Tensor full_query = concatenate({q_parts[0], q_turned}, -1, "query");
     const auto [key, value] = expanded(normed, k_turned);
-    return attend(full_query, key, value, inputs, weights);
+    if (!indexer_) return attend(full_query, key, value, inputs.mask, inputs.attention, weights);
+    const Tensor chosen = (*indexer_)(hidden, latent, inputs);
+    const SparseMask sparse = sparse_mask(chosen, hidden, inputs);
+    Tensor out = attend(full_query, key, value, sparse.mask, inputs.attention, weights);
+    if (indexer_of(model_.model_type).returns_choice) weights = chosen;
+    return out;
   }
   std::vector<Tensor> k_parts;
   {
@@ -72,14 +81,14 @@ Tensor LatentSelfAttention::operator()(const Tensor& hidden, const BlockInputs& 
   k_turned = expand(std::move(k_turned), {b, heads, s, rope});
   const Tensor full_query = concatenate({q_parts[0], q_turned}, -1, "query");
   const Tensor full_key = concatenate({k_parts[0], k_turned}, -1, "key");
-  return attend(full_query, full_key, k_parts[1], inputs, weights);
+  return attend(full_query, full_key, k_parts[1], inputs.mask, inputs.attention, weights);
 }
 
-Tensor LatentSelfAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
-                                   const BlockInputs& inputs, Tensor& weights) const {
+Tensor LatentSelfAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                                   AttentionKernel kernel, Tensor& weights) const {
   AttentionOptions options;
   options.dropout = model_.attention_dropout;
-  Tensor out = attention(query, key, value, inputs.mask, inputs.attention, options, weights);
+  Tensor out = attention(query, key, value, mask, kernel, options, weights);
   return output_(reshape(std::move(out), {query.size(0), query.size(2), value.size(1) * value.size(3)}));
 }
 

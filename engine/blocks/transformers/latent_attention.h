@@ -2,8 +2,10 @@
 // of their own; a part of each key carries the positions, one for all heads.
 #pragma once
 
+#include <optional>
 #include <utility>
 
+#include "engine/blocks/transformers/indexer.h"
 #include "engine/blocks/transformers/llama_layers.h"
 
 namespace trainmem::transformers {
@@ -14,17 +16,19 @@ class LatentSelfAttention : public AttentionPart {
   Tensor operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const override;
 
  private:
-  Tensor query(const Tensor& hidden) const;
+  /// `latent` receives what the indexer reads, too.
+  Tensor query(const Tensor& hidden, Tensor& latent) const;
   void turn(Tensor& query, Tensor& key, const BlockInputs& inputs) const;
   /// Key and value of the latent (b, 1, s, rank) and the part of the keys that RoPE turned (b, 1, s, width).
   std::pair<Tensor, Tensor> expanded(const Tensor& latent, const Tensor& turned) const;
-  Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const BlockInputs& inputs,
+  Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, AttentionKernel kernel,
                 Tensor& weights) const;
 
   const Model& model_;
   const LlamaForm& form_;
   Linear query_, query_down_, query_up_, key_value_down_, key_value_up_, output_;
   NormLayer query_norm_, key_value_norm_;
+  std::optional<KeyIndexer> indexer_;
 };
 
 }  // namespace trainmem::transformers

@@ -8,6 +8,7 @@
 
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
+#include "engine/parameters/indexer.h"
 
 namespace trainmem::transformers {
 
@@ -37,7 +38,8 @@ class LlamaBlock : public Block {
     hidden = norm_at("norm before MLP", post_attention_norm_, hidden);
     hidden = (*mlp_)(hidden);
     hidden = add_to(residual, hidden, true);
-    if (model_.model_type == "bamba") returned_weights_ = std::move(weights);
+    const bool returns = model_.model_type == "bamba" || indexer_of(model_.model_type).returns_choice;
+    if (returns) returned_weights_ = std::move(weights);
     return hidden;
   }
 

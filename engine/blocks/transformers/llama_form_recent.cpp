@@ -17,7 +17,7 @@ LlamaForm jais2() {
   return result;
 }
 
-/// DeepSeek V3's attention beside a dense MLP, and A.X K1 with DeepSeek V3's experts.
+/// DeepSeek V3's attention beside a dense MLP, or beside DeepSeek V3's experts with an indexer.
 LlamaForm latent(const char* model_type) {
   LlamaForm result = form(model_type);
   result.turning = LlamaForm::Turning::even_and_odd;
@@ -60,7 +60,9 @@ LlamaForm mellum() {
   return result;
 }
 
-const LlamaForm forms[] = {form("cwm"), jais2(), latent("youtu"), minicpm3(), afmoe(), hy_v3(), mellum()};
+const LlamaForm forms[] = {
+    form("cwm"), jais2(), latent("youtu"), latent("deepseek_v32"), latent("glm_moe_dsa"), minicpm3(),
+    afmoe(),     hy_v3(), mellum()};
 
 }  // namespace
 

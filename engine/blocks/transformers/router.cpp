@@ -60,6 +60,8 @@ constexpr RouterForm forms[] = {
     {.model_type = "phimoe", .scores = Scores::sparse_mixer},
     {.model_type = "flex_olmo", .casts = false},
     {.model_type = "hunyuan_v1_moe", .normalises = true, .fp32_weight = true},
+    {.model_type = "deepseek_v32", .scores = Scores::sigmoid, .normalises = true},
+    {.model_type = "glm_moe_dsa", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "mellum", .normalises = true},
     {.model_type = "afmoe",
      .scores = Scores::corrected_sigmoid,
