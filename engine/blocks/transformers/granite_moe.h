@@ -1,4 +1,4 @@
-// The first DeepSeekMoE: Llama's layers with experts that run one after another.
+// Experts of Granite 3 and 4.
 #pragma once
 
 #include <memory>

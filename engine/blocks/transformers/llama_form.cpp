@@ -136,7 +136,7 @@ LlamaForm olmo2() {
 LlamaForm olmo3() {
   LlamaForm result = olmo2();
   result.model_type = "olmo3";
-  result.turning = LlamaForm::Turning::cast_back;
+  result.two_rotaries = true;
   return result;
 }
 

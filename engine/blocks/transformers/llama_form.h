@@ -24,7 +24,6 @@ struct LlamaForm {
   enum class Turning {
     whole,                  ///< all channels of a head
     fp32_tables,            ///< with tables in fp32
-    cast_back,              ///< in fp32, with tables of the embeddings' format; the results are cast back
     cohere,                 ///< in fp32, neighbouring channels as pairs
     phi3,                   ///< the first channels, each of query and key joined to the others at once
     stablelm,               ///< the same; what was split stays a local variable of the forward

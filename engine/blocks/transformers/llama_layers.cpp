@@ -153,8 +153,7 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
       const Tensor own_sin = channels_of_positions(sin);
       return apply_rotary(q, k, own_cos, own_sin);
     }
-    case LlamaForm::Turning::fp32_tables:
-    case LlamaForm::Turning::cast_back: return apply_rotary_fp32(q, k, cos, sin);
+    case LlamaForm::Turning::fp32_tables: return apply_rotary_fp32(q, k, cos, sin);
     case LlamaForm::Turning::cohere: return apply_rotary_interleaved(q, k, cos, sin);
     case LlamaForm::Turning::stablelm: locals = apply_partial_rotary_kept(q, k, cos, sin); return;
     case LlamaForm::Turning::phi3: return apply_partial_rotary_in_turn(q, k, cos, sin);
@@ -208,13 +207,6 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   options.repeated_heads =
       inputs.repeated_heads || (active_run().settings.legacy_models && inputs.attention == AttentionKernel::flash &&
                                 (model_.model_type == "mistral" || model_.model_type == "mixtral"));
-  // models/nemotron/modeling_nemotron.py: NemotronAttention.forward and that of its SDPA class name the repeated heads
-  // as they named the heads.
-  if (model_.model_type == "nemotron" && inputs.attention != AttentionKernel::flash) {
-    const Size groups = Size(model_.num_attention_heads) / Size(model_.num_key_value_heads);
-    heads.k = repeat_kv(heads.k, groups);
-    heads.v = repeat_kv(heads.v, groups);
-  }
   options.window = slides_ ? model_.sliding_window : 0;
   const Tensor& mask = inputs.mask;
   Tensor out = sinks_.defined() ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, weights)
