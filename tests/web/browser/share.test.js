@@ -168,6 +168,19 @@ pageTest('the bars as SVG and PNG', {}, async page => {
   assert.equal(png.readUInt32BE(20), 1260);
 });
 
+pageTest('the dialogs fit a phone', { viewport: { width: 320, height: 700 } }, async page => {
+  await openCalculator(page);
+  for (const open of [importing, exporting]) {
+    const dialog = await open(page);
+    await dialog.waitFor();
+    if (open === exporting) await dialog.getByRole('tab', { name: 'Markdown', exact: true }).click();
+    const [whole, seen] = await dialog.evaluate(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth]);
+    assert.ok(whole <= seen, `${whole} pixels in ${seen}`);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  }
+});
+
 pageTest('the dialogs are fetched when they are first opened', {}, async (page, { requests }) => {
   await openCalculator(page);
   const fetched = () => requests.filter(url => /\/open-[\w-]+\.js$/.test(url)).length;

@@ -36,6 +36,7 @@ export const dialogStyles = css`
   }
   .sheet {
     display: grid;
+    grid-template-columns: minmax(0, 1fr);
     gap: 14px;
     padding: 18px 20px 20px;
   }

@@ -101,6 +101,9 @@ export const pickerStyles = css`
     .pick .summary {
       display: none;
     }
+    .picker:has(.edits) .pick {
+      padding-inline-end: 146px;
+    }
     .edits {
       inset-block: 0;
       inset-inline-end: 40px;
