@@ -270,7 +270,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   private drawMore({ matches, drawn }: PickerState): void {
     if (this.picker?.matches !== matches || this.picker.drawn !== drawn) return;
     const picker = { ...this.picker, drawn: drawn + 40 };
-    this.parts?.extend(this.renderRoot, picker, () => {
+    this.parts?.extend(this.renderRoot, this.picker, () => {
       this.picker = picker;
       this.requestUpdate();
       if (picker.drawn < matches.length) afterPaint(() => this.drawMore(picker));

@@ -62,13 +62,14 @@ export function drawnList(root: ParentNode, { section }: PickerState, opening: b
   else root.querySelector(`#options-${section} .active`)?.scrollIntoView({ block: 'nearest' });
 }
 
-/** Draws more of a list; what the reader looks at stays where it is. */
-export async function extend(root: ParentNode, { section }: PickerState, draw: () => Promise<unknown>): Promise<void> {
-  const place = () => root.querySelector(`#options-${section} .active`)?.getBoundingClientRect().top ?? 0;
-  const from = place();
+/** Draws more of a list; what the reader looks at stays where it is, though more may stand above it. */
+export async function extend(root: ParentNode, picker: PickerState, draw: () => Promise<unknown>): Promise<void> {
+  const box = root.querySelector(`#options-${picker.section}`);
+  const place = () => box?.querySelector('.active')?.getBoundingClientRect().top ?? 0;
+  const above = start(picker) > 0;
+  const from = above ? place() : 0;
   await draw();
-  const box = root.querySelector(`#options-${section}`);
-  if (box) box.scrollTop += place() - from;
+  if (above && box) box.scrollTop += place() - from;
 }
 
 interface Family {
