@@ -8,7 +8,7 @@
 #include "engine/presets/huggingface_expert_classes.h"
 #include "engine/presets/huggingface_gpt_classes.h"
 #include "engine/presets/huggingface_hybrid_classes.h"
-#include "engine/presets/huggingface_recent_classes.h"
+#include "engine/presets/huggingface_v5_classes.h"
 
 namespace trainmem {
 namespace {
@@ -332,8 +332,8 @@ const Model* huggingface_defaults(std::string_view model_type) {
   if (of_gpt != nullptr) return of_gpt;
   const Model* of_hybrid = huggingface_hybrid_defaults(model_type);
   if (of_hybrid != nullptr) return of_hybrid;
-  const Model* recent = huggingface_recent_defaults(model_type);
-  return recent != nullptr ? recent : huggingface_expert_defaults(model_type);
+  const Model* of_v5 = huggingface_v5_defaults(model_type);
+  return of_v5 != nullptr ? of_v5 : huggingface_expert_defaults(model_type);
 }
 
 }  // namespace trainmem

@@ -1,5 +1,6 @@
 #include "engine/blocks/transformers/experts.h"
 
+#include "engine/blocks/transformers/llama_form.h"
 #include "engine/blocks/transformers/separate_experts.h"
 #include "engine/blocks/transformers/sparse_mixer.h"
 #include "engine/parameters/layout.h"
@@ -37,12 +38,15 @@ Tensor filled(Tensor argument, const Tensor& mask) {
 /// Every token as a row.
 Tensor rows_of(const Tensor& x) { return view(x, {x.elements() / x.size(-1), x.size(-1)}); }
 
+bool masks_sentinels(const Model& model) {
+  const LlamaForm* form = llama_form(model);
+  return form != nullptr && form->masks_sentinels;
+}
+
 }  // namespace
 
 RoutedExperts::RoutedExperts(const Model& m, DType dtype)
-    : model_(m),
-      turned_(parameter_layout(m.model_type).turned_experts),
-      masks_sentinels_(recent_llama_form(m) != nullptr) {
+    : model_(m), turned_(parameter_layout(m.model_type).turned_experts), masks_sentinels_(masks_sentinels(m)) {
   const Size n = m.experts.num_experts;
   const Size h = m.experts.moe_latent_size > 0 ? Size(m.experts.moe_latent_size) : m.hidden_size;
   const Size i = m.experts.moe_intermediate_size;

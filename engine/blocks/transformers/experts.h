@@ -51,7 +51,7 @@ class RoutedExperts {
 
   const Model& model_;
   bool turned_;           ///< stacks of (experts, in, out)
-  bool masks_sentinels_;  ///< as the newest release does; the other classes are held against 5.3
+  bool masks_sentinels_;  ///< as in transformers 5.16; recorded steps of 5.3 and 5.23 have no such mask
   Tensor gate_up_, down_;
   Tensor gate_up_bias_, down_bias_;
 };

@@ -21,8 +21,15 @@ LlamaForm qwen3_next(const char* model_type, LlamaForm::Turning turning) {
   return result;
 }
 
+LlamaForm lfm2_moe() {
+  LlamaForm result = form("lfm2_moe");
+  result.masks_sentinels = true;
+  return result;
+}
+
 LlamaForm nemotron_h() {
   LlamaForm result = form("nemotron_h");
+  result.masks_sentinels = true;
   result.block = LlamaForm::BlockForm::one_mixer;
   result.fp32_logits = true;
   return result;
@@ -52,7 +59,7 @@ LlamaForm olmo_hybrid() {
 }
 
 const LlamaForm forms[] = {form("lfm2"),
-                           form("lfm2_moe"),
+                           lfm2_moe(),
                            nemotron_h(),
                            falcon_h1(),
                            bamba(),

@@ -3,7 +3,7 @@
 // helium, hunyuan_v1_dense, ministral3, nanochat, apertus, granitemoehybrid, bamba, lfm2, and with experts lfm2_moe,
 // mixtral, qwen2_moe, qwen3_moe, olmoe, deepseek_v2, deepseek_v3, glm4_moe, glm4_moe_lite, minimax_m2, gpt_oss, dots1,
 // solar_open, exaone_moe, ernie4_5_moe, hunyuan_v1_moe, phimoe, and
-// those of llama_form_recent.cpp: modeling_*.py.
+// those of transformers5_form.cpp: modeling_*.py.
 #include <utility>
 
 #include "engine/blocks/transformers/llama_layers.h"

@@ -52,6 +52,7 @@ LlamaForm granite_fused(const char* model_type) {
   LlamaForm result = granite();
   result.model_type = model_type;
   result.fused_mlp = true;
+  result.masks_sentinels = true;
   return result;
 }
 
@@ -358,7 +359,7 @@ const LlamaForm* llama_form(const Model& model) {
   for (const LlamaForm& candidate : forms)
     if (model.model_type == candidate.model_type) return &candidate;
   const LlamaForm* hybrid = hybrid_form(model);
-  return hybrid != nullptr ? hybrid : recent_llama_form(model);
+  return hybrid != nullptr ? hybrid : transformers5_form(model);
 }
 
 namespace {

@@ -74,7 +74,8 @@ struct LlamaForm {
   bool keys_in_place = false;        ///< latent attention: keys are written into one tensor in two pieces
   /// When the experts that all tokens share run, and where they are added.
   enum class Shared { last, first, after_router } shared = Shared::last;
-  bool sum_in_fp32 = false;  ///< of routed and shared experts
+  bool sum_in_fp32 = false;      ///< of routed and shared experts
+  bool masks_sentinels = false;  ///< grouped experts fill the rows of no expert
 };
 
 /// One kernel for the norms of this model: torch's layer norm, which its class calls already, or Liger-Kernel's
@@ -95,6 +96,6 @@ const LlamaForm* llama_form(const Model& model);
 /// The same of the types whose layers are of several kinds, or have Mamba; a part of llama_form().
 const LlamaForm* hybrid_form(const Model& model);
 /// The same of classes that are new in transformers 5.
-const LlamaForm* recent_llama_form(const Model& model);
+const LlamaForm* transformers5_form(const Model& model);
 
 }  // namespace trainmem::transformers

@@ -8,6 +8,7 @@ namespace {
 LlamaForm form(const char* model_type) {
   LlamaForm result;
   result.model_type = model_type;
+  result.masks_sentinels = true;
   return result;
 }
 
@@ -66,7 +67,7 @@ const LlamaForm forms[] = {
 
 }  // namespace
 
-const LlamaForm* recent_llama_form(const Model& model) {
+const LlamaForm* transformers5_form(const Model& model) {
   for (const LlamaForm& candidate : forms)
     if (model.model_type == candidate.model_type) return &candidate;
   return nullptr;

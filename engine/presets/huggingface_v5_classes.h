@@ -8,9 +8,9 @@
 
 namespace trainmem {
 
-const Model* huggingface_recent_defaults(std::string_view model_type);
+const Model* huggingface_v5_defaults(std::string_view model_type);
 
 /// Keys that single ones of these classes have otherwise, after the common ones have been read.
-void read_recent_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues);
+void read_v5_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues);
 
 }  // namespace trainmem

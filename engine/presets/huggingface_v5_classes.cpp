@@ -2,7 +2,7 @@
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5.16. An entry lists what differs from Model's own
 // defaults.
-#include "engine/presets/huggingface_recent_classes.h"
+#include "engine/presets/huggingface_v5_classes.h"
 
 #include <string>
 
@@ -182,14 +182,14 @@ constexpr ClassReader readers[] = {{"youtu", read_youtu},          {"minicpm3", 
 
 }  // namespace
 
-const Model* huggingface_recent_defaults(std::string_view model_type) {
+const Model* huggingface_v5_defaults(std::string_view model_type) {
   for (const Model& model : classes) {
     if (model.model_type == model_type) return &model;
   }
   return nullptr;
 }
 
-void read_recent_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues) {
+void read_v5_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues) {
   for (const ClassReader& reader : readers)
     if (model.model_type == reader.model_type) return reader.read(model, keys, issues);
 }
