@@ -1,7 +1,5 @@
 #include "engine/blocks/transformers/llama_form.h"
 
-#include <string_view>
-
 namespace trainmem::transformers {
 
 namespace {
@@ -360,42 +358,6 @@ const LlamaForm* llama_form(const Model& model) {
     if (model.model_type == candidate.model_type) return &candidate;
   const LlamaForm* hybrid = hybrid_form(model);
   return hybrid != nullptr ? hybrid : transformers5_form(model);
-}
-
-namespace {
-
-/// Blocks whose classes Liger-Kernel is not known to patch.
-bool has_own_block(const LlamaForm& form) {
-  return form.block == LlamaForm::BlockForm::one_mixer || form.block == LlamaForm::BlockForm::falcon_h1 ||
-         form.block == LlamaForm::BlockForm::olmo_hybrid || form.model_type == std::string_view("bamba");
-}
-
-}  // namespace
-
-// Liger-Kernel src/liger_kernel/transformers/monkey_patch.py and rms_norm.py: LigerRMSNormForGemma2, ForGlm4, ForOlmo2
-// and EXAONE 4's are not in place.
-FusedNorm fused_norm(const Model& model) {
-  using BlockForm = LlamaForm::BlockForm;
-  using Norms = NormLayer::Form;
-  const LlamaForm* form = llama_form(model);
-  const Norms norms = form == nullptr ? Norms::layer_norm : form->norm;
-  if (norms == Norms::cohere || norms == Norms::helium || norms == Norms::nanochat) return FusedNorm::none;
-  if (model.norm == Norm::layernorm) return FusedNorm::layer_norm;
-  if (form == nullptr || form->gated_attention || has_own_block(*form)) return FusedNorm::none;
-  return form->block == BlockForm::gemma2 || form->block == BlockForm::olmo2 ? FusedNorm::liger
-                                                                             : FusedNorm::liger_in_place;
-}
-
-bool has_fused_mlp(const Model& model) {
-  const LlamaForm* form = llama_form(model);
-  return form != nullptr && model.gated_mlp && !form->fused_mlp && !form->gated_attention && !has_own_block(*form) &&
-         model.experts.num_experts == 0;
-}
-
-bool has_fused_rope(const Model& model) {
-  const LlamaForm* form = llama_form(model);
-  return form != nullptr && form->turning == LlamaForm::Turning::whole && form->block != LlamaForm::BlockForm::dbrx &&
-         !has_own_block(*form) && model.latent_attention.kv_lora_rank == 0;
 }
 
 }  // namespace trainmem::transformers
