@@ -56,7 +56,7 @@ LayerType at(std::string_view list, std::int64_t layer) {
     const Item item = take_item(list);
     const std::int64_t once = item.is_list ? length(item.word) : 1;
     if (layer < item.times * once) {
-      if (item.is_list) return at(item.word, layer % once);
+      if (item.is_list && once > 0) return at(item.word, layer % once);
       find_layer_type(item.word, type);
       return type;
     }

@@ -62,7 +62,7 @@ struct Scan {
   /// Rows of partial sums of the norm's weight gradient: layernorm_gated.py, _layer_norm_bwd.
   Size norm_rows() const {
     const std::int64_t group = width().value() / g.value();
-    const std::int64_t longest = 65536 / element_bytes(dtype);
+    const std::int64_t longest = 65536 / std::max<std::int64_t>(element_bytes(dtype), 1);
     std::int64_t block = 1;
     while (block < group && block < longest) block *= 2;
     const std::int64_t warps = std::clamp<std::int64_t>(block / 256, 1, 8);

@@ -61,7 +61,9 @@ Tensor LatentSelfAttention::operator()(const Tensor& hidden, const BlockInputs& 
     Tensor k_turned = view(compressed_parts[1], {b, 1, s, rope});
     turn(q_turned, k_turned, inputs);
     const Tensor full_query = concatenate({q_parts[0], q_turned}, -1, "query");
-    const auto [key, value] = expanded(normed, k_turned);
+    const std::vector<Tensor> key_and_value = expanded(normed, k_turned);
+    const Tensor& key = key_and_value[0];
+    const Tensor& value = key_and_value[1];
     if (!indexer_) return attend(full_query, key, value, inputs.mask, inputs.attention, weights);
     const Tensor chosen = (*indexer_)(hidden, latent, inputs);
     const SparseMask sparse = sparse_mask(chosen, hidden, inputs);
@@ -93,7 +95,7 @@ Tensor LatentSelfAttention::attend(const Tensor& query, const Tensor& key, const
 }
 
 // models/youtu/modeling_youtu.py: YoutuAttention.expand_kv.
-std::pair<Tensor, Tensor> LatentSelfAttention::expanded(const Tensor& latent, const Tensor& turned) const {
+std::vector<Tensor> LatentSelfAttention::expanded(const Tensor& latent, const Tensor& turned) const {
   const LatentAttention& l = model_.latent_attention;
   const Size heads = model_.num_attention_heads;
   const Size nope = l.qk_nope_head_dim;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <optional>
-#include <utility>
+#include <vector>
 
 #include "engine/blocks/transformers/indexer.h"
 #include "engine/blocks/transformers/llama_layers.h"
@@ -20,7 +20,7 @@ class LatentSelfAttention : public AttentionPart {
   Tensor query(const Tensor& hidden, Tensor& latent) const;
   void turn(Tensor& query, Tensor& key, const BlockInputs& inputs) const;
   /// Key and value of the latent (b, 1, s, rank) and the part of the keys that RoPE turned (b, 1, s, width).
-  std::pair<Tensor, Tensor> expanded(const Tensor& latent, const Tensor& turned) const;
+  std::vector<Tensor> expanded(const Tensor& latent, const Tensor& turned) const;
   Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, AttentionKernel kernel,
                 Tensor& weights) const;
 

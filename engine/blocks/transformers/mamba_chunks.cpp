@@ -102,7 +102,8 @@ struct Scan {
 /// mamba2_chunk_scan; in fp32, (b, s, h, p).
 Tensor chunk_scan(Tensor hidden, Tensor step, const Tensor& decay, Tensor in, Tensor out, const MambaWeights& w,
                   const Scan& k) {
-  step = add(std::move(step), to(w.step_bias, step.dtype()));
+  const DType format = step.dtype();
+  step = add(std::move(step), to(w.step_bias, format));
   step = softplus(std::move(step));
   step = clamp(std::move(step));
   hidden = to(std::move(hidden), DType::float32);
