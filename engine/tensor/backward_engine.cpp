@@ -1,6 +1,8 @@
 #include "engine/tensor/backward_engine.h"
 
-#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "engine/tensor/ops.h"
 #include "engine/tensor/work.h"
@@ -43,7 +45,37 @@ Tensor fit_to(Tensor gradient, const Node::Result& wanted) {
   return gradient;
 }
 
-bool later(const Ref<Node>& a, const Ref<Node>& b) { return a->sequence < b->sequence; }
+bool waits_for(const Ref<Node>& a, const Ref<Node>& b) { return a->sequence < b->sequence; }
+
+// A heap of nodes, the latest first. Leaves are all equal, and come out as of libstdc++'s heap (bits/stl_heap.h), which
+// PyTorch's ready queue is on Linux: another library's would let them run in another order.
+
+/// `node` rises from a free place.
+void rise(std::vector<Ref<Node>>& heap, std::size_t place, Ref<Node> node) {
+  while (place > 0) {
+    const std::size_t parent = (place - 1) / 2;
+    if (!waits_for(heap[parent], node)) break;
+    heap[place] = std::move(heap[parent]);
+    place = parent;
+  }
+  heap[place] = std::move(node);
+}
+
+/// The free place of the first one sinks to the end, along the right one of equals; from there the last one rises.
+Ref<Node> take_first(std::vector<Ref<Node>>& heap) {
+  Ref<Node> first = std::move(heap.front());
+  Ref<Node> last = std::move(heap.back());
+  heap.pop_back();
+  if (heap.empty()) return first;
+  std::size_t place = 0;
+  for (std::size_t child = 2; child <= heap.size(); child = 2 * place + 2) {
+    if (child == heap.size() || waits_for(heap[child], heap[child - 1])) --child;
+    heap[place] = std::move(heap[child]);
+    place = child;
+  }
+  rise(heap, place, std::move(last));
+  return first;
+}
 
 /// Counts for every node below `root` how many gradients will arrive.
 void count_gradients(Node* root) {
@@ -87,9 +119,7 @@ void BackwardEngine::run(const Ref<Node>& root, Few<Tensor, 1> gradients) {
       put_off_.clear();
       continue;
     }
-    std::pop_heap(ready_.begin(), ready_.end(), later);
-    const Ref<Node> node = std::move(ready_.back());
-    ready_.pop_back();
+    const Ref<Node> node = take_first(ready_);
     repeat_layer(*node);
     evaluate(*node);
   }
@@ -97,8 +127,8 @@ void BackwardEngine::run(const Ref<Node>& root, Few<Tensor, 1> gradients) {
 }
 
 void BackwardEngine::push(Ref<Node> node) {
-  ready_.push_back(std::move(node));
-  std::push_heap(ready_.begin(), ready_.end(), later);
+  ready_.emplace_back();
+  rise(ready_, ready_.size() - 1, std::move(node));
 }
 
 /// Layers that stand for several: their stretch of backward happens as often. A backward within a backward
