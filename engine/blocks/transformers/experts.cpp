@@ -164,9 +164,8 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
     out = add_in_place(std::move(out), shared);
     return view(out, x.shape());
   }
-  if (shared_ &&
-      form_.shared ==
-          LlamaForm::Shared::first) {  // models/ernie4_5_moe/modeling_ernie4_5_moe.py: Ernie4_5_MoeSparseMoeBlock
+  // models/ernie4_5_moe/modeling_ernie4_5_moe.py: Ernie4_5_MoeSparseMoeBlock
+  if (shared_ && form_.shared == LlamaForm::Shared::first) {
     const Tensor shared = shared_at(tokens);
     const Routing routing = (*router_)(tokens);
     Tensor out = (*experts_)(tokens, routing);

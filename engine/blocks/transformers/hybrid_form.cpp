@@ -6,15 +6,9 @@ namespace trainmem::transformers {
 
 namespace {
 
-LlamaForm form(const char* model_type) {
-  LlamaForm result;
-  result.model_type = model_type;
-  return result;
-}
-
 /// Three of four layers are gated delta networks, the others gated attention.
 LlamaForm qwen3_next(const char* model_type, LlamaForm::Turning turning) {
-  LlamaForm result = form(model_type);
+  LlamaForm result(model_type);
   result.norm = NormLayer::Form::gemma;
   result.turning = turning;
   result.gated_attention = true;
@@ -22,13 +16,13 @@ LlamaForm qwen3_next(const char* model_type, LlamaForm::Turning turning) {
 }
 
 LlamaForm lfm2_moe() {
-  LlamaForm result = form("lfm2_moe");
+  LlamaForm result("lfm2_moe");
   result.masks_sentinels = true;
   return result;
 }
 
 LlamaForm nemotron_h() {
-  LlamaForm result = form("nemotron_h");
+  LlamaForm result("nemotron_h");
   result.masks_sentinels = true;
   result.block = LlamaForm::BlockForm::one_mixer;
   result.fp32_logits = true;
@@ -36,7 +30,7 @@ LlamaForm nemotron_h() {
 }
 
 LlamaForm falcon_h1() {
-  LlamaForm result = form("falcon_h1");
+  LlamaForm result("falcon_h1");
   result.block = LlamaForm::BlockForm::falcon_h1;
   result.multipliers = true;
   result.scaled_logits = true;
@@ -45,20 +39,20 @@ LlamaForm falcon_h1() {
 }
 
 LlamaForm bamba() {
-  LlamaForm result = form("bamba");
+  LlamaForm result("bamba");
   result.turning = LlamaForm::Turning::nemotron;
   return result;
 }
 
 LlamaForm olmo_hybrid() {
-  LlamaForm result = form("olmo_hybrid");
+  LlamaForm result("olmo_hybrid");
   result.block = LlamaForm::BlockForm::olmo_hybrid;
   result.norm = NormLayer::Form::olmo2;
   result.turning = LlamaForm::Turning::fp32_tables;
   return result;
 }
 
-const LlamaForm forms[] = {form("lfm2"),
+const LlamaForm forms[] = {LlamaForm("lfm2"),
                            lfm2_moe(),
                            nemotron_h(),
                            falcon_h1(),

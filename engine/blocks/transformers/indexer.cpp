@@ -56,14 +56,14 @@ Tensor KeyIndexer::operator()(const Tensor& hidden, const Tensor& latent, const 
   scores = relu(scores);
   const Tensor weights = multiply_number(to(weights_(hidden), DType::float32));
   Tensor of_keys = view(matmul(unsqueeze(weights, 2), scores), {b, s, s});
+  Tensor positions, after;  // local variables of the forward
   if (inputs.mask.defined()) {
     of_keys = add(of_keys, select(inputs.mask, 1, 0));
-    const Chosen best = top_k(of_keys, minimum(Size(sizes_.chosen), s));
-    return allocate(best.indices.shape(), DType::int32, {&scatter_rule, "chosen keys"});
+  } else {
+    positions = allocate({s}, DType::int64, {&causal_rule});
+    after = allocate({1, s, s}, DType::boolean, {&causal_rule});
+    of_keys = masked_fill(of_keys, after);
   }
-  const Tensor positions = allocate({s}, DType::int64, {&causal_rule});
-  const Tensor after = allocate({1, s, s}, DType::boolean, {&causal_rule});
-  of_keys = masked_fill(of_keys, after);
   const Chosen best = top_k(of_keys, minimum(Size(sizes_.chosen), s));
   return allocate(best.indices.shape(), DType::int32, {&scatter_rule, "chosen keys"});
 }

@@ -4,12 +4,6 @@ namespace trainmem::transformers {
 
 namespace {
 
-LlamaForm form(const char* model_type) {
-  LlamaForm result;
-  result.model_type = model_type;
-  return result;
-}
-
 /// Of a class that runs another's forward.
 LlamaForm named(const char* model_type, LlamaForm result) {
   result.model_type = model_type;
@@ -17,7 +11,7 @@ LlamaForm named(const char* model_type, LlamaForm result) {
 }
 
 LlamaForm gemma() {
-  LlamaForm result = form("gemma");
+  LlamaForm result("gemma");
   result.norm = NormLayer::Form::gemma;
   result.scaled_embedding = true;
   return result;
@@ -39,7 +33,7 @@ LlamaForm gemma3() {
 }
 
 LlamaForm granite() {
-  LlamaForm result = form("granite");
+  LlamaForm result("granite");
   result.multipliers = true;
   result.scaled_logits = true;
   return result;
@@ -55,7 +49,7 @@ LlamaForm granite_fused(const char* model_type) {
 }
 
 LlamaForm phi3() {
-  LlamaForm result = form("phi3");
+  LlamaForm result("phi3");
   result.turning = LlamaForm::Turning::phi3;
   result.fused_attention = true;
   result.fused_mlp = true;
@@ -63,7 +57,7 @@ LlamaForm phi3() {
 }
 
 LlamaForm glm() {
-  LlamaForm result = form("glm");
+  LlamaForm result("glm");
   result.turning = LlamaForm::Turning::glm;
   result.fused_mlp = true;
   return result;
@@ -77,7 +71,7 @@ LlamaForm glm4() {
 }
 
 LlamaForm ernie() {
-  LlamaForm result = form("ernie4_5");
+  LlamaForm result("ernie4_5");
   result.turning = LlamaForm::Turning::ernie;
   return result;
 }
@@ -90,20 +84,20 @@ LlamaForm ernie_moe() {
 }
 
 LlamaForm helium() {
-  LlamaForm result = form("helium");
+  LlamaForm result("helium");
   result.norm = NormLayer::Form::helium;
   result.turning = LlamaForm::Turning::helium;
   return result;
 }
 
 LlamaForm hunyuan() {
-  LlamaForm result = form("hunyuan_v1_dense");
+  LlamaForm result("hunyuan_v1_dense");
   result.query_key_norm = LlamaForm::QueryKeyNorm::turned;
   return result;
 }
 
 LlamaForm phimoe() {
-  LlamaForm result = form("phimoe");
+  LlamaForm result("phimoe");
   result.norm = NormLayer::Form::layer_norm;
   result.jitter = true;
   return result;
@@ -117,7 +111,7 @@ LlamaForm hunyuan_moe() {
 }
 
 LlamaForm olmo() {
-  LlamaForm result = form("olmo");
+  LlamaForm result("olmo");
   result.norm = NormLayer::Form::olmo;
   result.turning = LlamaForm::Turning::fp32_tables;
   result.heads = LlamaForm::Heads::after_projections;
@@ -125,7 +119,7 @@ LlamaForm olmo() {
 }
 
 LlamaForm olmo2() {
-  LlamaForm result = form("olmo2");
+  LlamaForm result("olmo2");
   result.block = LlamaForm::BlockForm::olmo2;
   result.norm = NormLayer::Form::olmo2;
   result.turning = LlamaForm::Turning::fp32_tables;
@@ -140,20 +134,20 @@ LlamaForm olmo3() {
 }
 
 LlamaForm exaone4() {
-  LlamaForm result = form("exaone4");
+  LlamaForm result("exaone4");
   result.block = LlamaForm::BlockForm::olmo2;
   result.query_key_norm = LlamaForm::QueryKeyNorm::heads_first;
   return result;
 }
 
 LlamaForm exaone_moe() {
-  LlamaForm result = form("exaone_moe");
+  LlamaForm result("exaone_moe");
   result.query_key_norm = LlamaForm::QueryKeyNorm::heads_first;
   return result;
 }
 
 LlamaForm cohere() {
-  LlamaForm result = form("cohere");
+  LlamaForm result("cohere");
   result.block = LlamaForm::BlockForm::cohere;
   result.norm = NormLayer::Form::cohere;
   result.turning = LlamaForm::Turning::cohere;
@@ -163,7 +157,7 @@ LlamaForm cohere() {
 }
 
 LlamaForm stablelm() {
-  LlamaForm result = form("stablelm");
+  LlamaForm result("stablelm");
   result.block = LlamaForm::BlockForm::stablelm;
   result.norm = NormLayer::Form::layer_norm;
   result.turning = LlamaForm::Turning::stablelm;
@@ -172,45 +166,45 @@ LlamaForm stablelm() {
 }
 
 LlamaForm ministral() {
-  LlamaForm result = form("ministral");
+  LlamaForm result("ministral");
   result.both_masks = true;
   return result;
 }
 
 LlamaForm ministral3() {
-  LlamaForm result = form("ministral3");
+  LlamaForm result("ministral3");
   result.scaled_queries = true;
   return result;
 }
 
 LlamaForm nanochat() {
-  LlamaForm result = form("nanochat");
+  LlamaForm result("nanochat");
   result.norm = NormLayer::Form::nanochat;
   result.query_key_norm = LlamaForm::QueryKeyNorm::turned;
   return result;
 }
 
 LlamaForm apertus() {
-  LlamaForm result = form("apertus");
+  LlamaForm result("apertus");
   result.query_key_norm = LlamaForm::QueryKeyNorm::heads_first;
   return result;
 }
 
 LlamaForm seed_oss() {
-  LlamaForm result = form("seed_oss");
+  LlamaForm result("seed_oss");
   result.inner_dropout = true;
   return result;
 }
 
 LlamaForm starcoder2() {
-  LlamaForm result = form("starcoder2");
+  LlamaForm result("starcoder2");
   result.inner_dropout = true;
   result.norm = NormLayer::Form::layer_norm;
   return result;
 }
 
 LlamaForm nemotron() {
-  LlamaForm result = form("nemotron");
+  LlamaForm result("nemotron");
   result.norm = NormLayer::Form::nemotron;
   result.turning = LlamaForm::Turning::nemotron;
   result.heads = LlamaForm::Heads::after_projections;
@@ -218,26 +212,26 @@ LlamaForm nemotron() {
 }
 
 LlamaForm deepseek_v2() {
-  LlamaForm result = form("deepseek_v2");
+  LlamaForm result("deepseek_v2");
   result.turning = LlamaForm::Turning::complex;
   return result;
 }
 
 /// DeepSeek V3, and GLM-4.7 Flash with its attention.
 LlamaForm deepseek_v3(const char* model_type) {
-  LlamaForm result = form(model_type);
+  LlamaForm result(model_type);
   result.turning = LlamaForm::Turning::pairs;
   return result;
 }
 
 LlamaForm llama4() {
-  LlamaForm result = form("llama4_text");
+  LlamaForm result("llama4_text");
   result.turning = LlamaForm::Turning::complex;
   return result;
 }
 
 LlamaForm gpt_oss() {
-  LlamaForm result = form("gpt_oss");
+  LlamaForm result("gpt_oss");
   result.norm = NormLayer::Form::olmo2;
   result.turning = LlamaForm::Turning::halves;
   return result;
@@ -245,21 +239,21 @@ LlamaForm gpt_oss() {
 
 /// The language models of Qwen2-VL, Qwen2.5-VL and Qwen3-VL.
 LlamaForm seeing(const char* model_type, LlamaForm::Turning turning) {
-  LlamaForm result = form(model_type);
+  LlamaForm result(model_type);
   result.turning = turning;
   return result;
 }
 
 /// GLM-4.5 and MiniMax-M2 turn the first channels of a head only.
 LlamaForm partial(const char* model_type) {
-  LlamaForm result = form(model_type);
+  LlamaForm result(model_type);
   result.turning = LlamaForm::Turning::nemotron;
   result.heads = LlamaForm::Heads::transposed_last;  // MiniMax-M2 normalises whole tokens, as OLMo 2 does
   return result;
 }
 
 LlamaForm dbrx() {
-  LlamaForm result = form("dbrx");
+  LlamaForm result("dbrx");
   result.block = LlamaForm::BlockForm::dbrx;
   result.norm = NormLayer::Form::layer_norm;
   result.fused_attention = true;
@@ -267,7 +261,7 @@ LlamaForm dbrx() {
 }
 
 LlamaForm minimax() {
-  LlamaForm result = form("minimax");
+  LlamaForm result("minimax");
   result.block = LlamaForm::BlockForm::minimax;
   return result;
 }
@@ -275,7 +269,7 @@ LlamaForm minimax() {
 /// Grok-1 has no class in transformers: the layers of xai-org/grok-1 model.py (DecoderLayer: norms before and after
 /// attention and experts, soft-capped scores), written as Gemma 2's with Mixtral's experts.
 LlamaForm grok() {
-  LlamaForm result = form("grok-1");
+  LlamaForm result("grok-1");
   result.block = LlamaForm::BlockForm::gemma2;
   return result;
 }
@@ -283,26 +277,26 @@ LlamaForm grok() {
 /// PaLM has no class in transformers: the layers of the paper (arXiv 2204.02311, section 2), written as Llama's are:
 /// one norm, attention and gated MLP beside each other, one key/value head.
 LlamaForm palm() {
-  LlamaForm result = form("palm");
+  LlamaForm result("palm");
   result.block = LlamaForm::BlockForm::cohere;
   result.norm = NormLayer::Form::layer_norm;
   return result;
 }
 
-const LlamaForm forms[] = {form("llama"),
-                           form("mistral"),
-                           form("qwen2"),
-                           form("qwen3"),
+const LlamaForm forms[] = {LlamaForm("llama"),
+                           LlamaForm("mistral"),
+                           LlamaForm("qwen2"),
+                           LlamaForm("qwen3"),
                            seeing("qwen2_vl_text", LlamaForm::Turning::three_positions),
                            seeing("qwen2_5_vl_text", LlamaForm::Turning::three_positions),
                            seeing("qwen3_vl_text", LlamaForm::Turning::interleaved_positions),
                            seeing("qwen3_vl_moe_text", LlamaForm::Turning::interleaved_positions),
-                           form("smollm3"),
+                           LlamaForm("smollm3"),
                            ministral(),
                            ministral3(),
                            nanochat(),
                            apertus(),
-                           form("arcee"),
+                           LlamaForm("arcee"),
                            seed_oss(),
                            gemma(),
                            gemma2(),
@@ -328,16 +322,16 @@ const LlamaForm forms[] = {form("llama"),
                            starcoder2(),
                            nemotron(),
                            palm(),
-                           form("mixtral"),
-                           form("qwen2_moe"),
-                           form("qwen3_moe"),
-                           form("olmoe"),
-                           form("deepseek"),
+                           LlamaForm("mixtral"),
+                           LlamaForm("qwen2_moe"),
+                           LlamaForm("qwen3_moe"),
+                           LlamaForm("olmoe"),
+                           LlamaForm("deepseek"),
                            deepseek_v2(),
                            deepseek_v3("deepseek_v3"),
                            deepseek_v3("glm4_moe_lite"),
-                           form("dots1"),
-                           form("solar_open"),
+                           LlamaForm("dots1"),
+                           LlamaForm("solar_open"),
                            exaone_moe(),
                            named("flex_olmo", olmo2()),
                            hunyuan_moe(),

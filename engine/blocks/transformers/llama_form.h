@@ -6,6 +6,7 @@
 namespace trainmem::transformers {
 
 struct LlamaForm {
+  explicit LlamaForm(const char* type) : model_type(type) {}
   const char* model_type;
   enum class BlockForm {
     llama,

@@ -5,9 +5,9 @@ namespace trainmem::transformers {
 
 namespace {
 
+/// Experts of that release mask sentinels.
 LlamaForm form(const char* model_type) {
-  LlamaForm result;
-  result.model_type = model_type;
+  LlamaForm result(model_type);
   result.masks_sentinels = true;
   return result;
 }
