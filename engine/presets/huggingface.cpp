@@ -4,7 +4,6 @@
 
 #include "engine/presets/huggingface_keys.h"
 #include "engine/presets/huggingface_unknown.h"
-#include "engine/presets/huggingface_v5_classes.h"
 #include "engine/text/issue_text.h"
 #include "engine/text/list.h"
 
@@ -197,7 +196,6 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   read_latent_attention(model, keys);
   read_linear_attention(model, keys);
   read_class_keys(model, keys, issues);
-  read_v5_class_keys(model, keys, issues);
   read_mlp_layer_types(model, keys, issues);
   if (model.experts.num_experts > 0) read_expert_class_keys(model, keys);
   derive(model);

@@ -2,6 +2,7 @@
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5.
 #include "engine/presets/huggingface_keys.h"
+#include "engine/presets/huggingface_v5_classes.h"
 
 namespace trainmem {
 namespace {
@@ -160,6 +161,7 @@ void read_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues) 
   for (const ClassReader& reader : readers)
     if (model.model_type == reader.model_type) return reader.read(model, keys, issues);
   read_hybrid_class_keys(model, keys, issues);
+  read_v5_class_keys(model, keys, issues);
 }
 
 }  // namespace trainmem

@@ -18,7 +18,7 @@ constexpr Reason reasons[] = {
      "Use a model of attention and MLP layers, dense or with experts."},
     {"rwkv,rwkv7,xlstm,recurrent_gemma", "its recurrent layers",
      "Use a model of attention and MLP layers, dense or with experts."},
-    {"qwen3_next,qwen3_5,qwen3_5_moe,kimi_linear", "its linear attention (gated delta rule)",
+    {"kimi_linear", "its linear attention (Kimi Delta Attention)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},
     {"gemma3n,gemma3n_text", "its embeddings of each layer", "Use gemma3_text or gemma2."},
     {"gemma4,gemma4_text,gemma4_unified,gemma4_unified_text",
