@@ -1,0 +1,34 @@
+// The answer that the page carries, and script that draws it again.
+import assert from 'node:assert/strict';
+import { live, openCalculator, origin, pageTest, patient } from './chromium.js';
+
+/** Every piece of text of the first view, with the place where it stands. */
+const texts = page =>
+  page.locator('trainmem-calculator').evaluate(element => {
+    const found = [];
+    for (const one of element.shadowRoot.querySelectorAll('.pickers *, .answer *')) {
+      const text = [...one.childNodes].filter(node => node.nodeType === 3).map(node => node.data).join('').trim();
+      const { x, y, width, height } = one.getBoundingClientRect();
+      if (text && width > 1) found.push([text.replace(/\s+/g, ' '), ...[x, y, width, height].map(Math.round)].join(' | '));
+    }
+    return found;
+  });
+
+for (const width of [1280, 390])
+  pageTest(
+    `script draws the first answer as the page carries it, ${width} pixels wide`,
+    { tolerate: /Failed to/, viewport: { width, height: 900 } },
+    async page => {
+      await patient(page);
+      let refuse = true;
+      await page.route('**/trainmem-calculator.js', route => (refuse ? route.abort() : route.continue()));
+      await page.goto(origin());
+      await page.locator('trainmem-calculator [inert] .total').waitFor();
+      const carried = await texts(page);
+      assert.ok(carried.length > 20, carried.join('\n'));
+      refuse = false;
+      await openCalculator(page);
+      assert.equal(await page.locator(`trainmem-calculator ${live}`).count(), 1);
+      assert.deepEqual(await texts(page), carried);
+    },
+  );
