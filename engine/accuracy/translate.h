@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/config.h"
-#include "engine/presets/huggingface.h"
+#include "engine/presets/huggingface/config.h"
 
 namespace trainmem {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/presets/huggingface.h"
+#include "engine/presets/huggingface/config.h"
 #include "engine/text/issue_text.h"
 #include "engine/text/numbers.h"
 

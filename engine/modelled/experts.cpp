@@ -7,7 +7,7 @@
 #include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parameters/indexer.h"
 #include "engine/parameters/layout.h"
-#include "engine/presets/huggingface.h"
+#include "engine/presets/huggingface/config.h"
 
 namespace trainmem {
 namespace {

@@ -6,7 +6,7 @@
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/config/text.h"
 #include "engine/modelled/modelled.h"
-#include "engine/presets/huggingface.h"
+#include "engine/presets/huggingface/config.h"
 #include "engine/text/list.h"
 
 namespace trainmem {

@@ -5,7 +5,7 @@
 #include "engine/accuracy/translate.h"
 #include "engine/modelled/modelled.h"
 #include "engine/parameters/parameters.h"
-#include "engine/presets/huggingface.h"
+#include "engine/presets/huggingface/config.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

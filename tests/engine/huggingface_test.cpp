@@ -1,5 +1,3 @@
-#include "engine/presets/huggingface.h"
-
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -8,6 +6,7 @@
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
+#include "engine/presets/huggingface/config.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

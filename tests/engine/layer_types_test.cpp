@@ -6,7 +6,7 @@
 #include "engine/border/json_io.h"
 #include "engine/border/link.h"
 #include "engine/parameters/parameters.h"
-#include "engine/presets/huggingface.h"
+#include "engine/presets/huggingface/config.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
 

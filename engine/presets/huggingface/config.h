@@ -1,7 +1,6 @@
 // A Hugging Face config.json as a Model.
 //
-// A config.json names only what differs from its class's defaults, and every class has its own. The table of
-// those defaults is in huggingface_classes.cpp: one entry for each model_type whose forward is known.
+// A config.json names only what differs from its class's defaults, and every class has its own: classes.h.
 // Keys that do not change any tensor (token ids, epsilons, initialisers, RoPE's base) are ignored.
 #pragma once
 

@@ -2,11 +2,12 @@
 // layers_block_type, full_attn_idxs, max_window_layers.
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5.
+#include "engine/config/layer_types.h"
+
 #include <string>
 #include <vector>
 
-#include "engine/config/layer_types.h"
-#include "engine/presets/huggingface_keys.h"
+#include "engine/presets/huggingface/keys.h"
 
 namespace trainmem {
 namespace {

@@ -1,5 +1,5 @@
 // What is said of a model_type that has no forward here: of those that are often met, why, and what comes near.
-#include "engine/presets/huggingface_unknown.h"
+#include "engine/presets/huggingface/unknown.h"
 
 #include "engine/text/issue_text.h"
 #include "engine/text/list.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/presets/huggingface.h"
+#include "engine/presets/huggingface/config.h"
 
 namespace trainmem {
 
@@ -74,14 +74,5 @@ void read_layer_types(Model& model, const HuggingFaceKeys& keys);
 
 /// Which layers have experts, where a list says it.
 void read_mlp_layer_types(Model& model, const HuggingFaceKeys& keys, Issues& issues);
-
-/// Keys that single classes have otherwise, after the common ones have been read.
-void read_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues);
-
-/// The same for classes whose layers are of several kinds; a part of read_class_keys().
-void read_hybrid_class_keys(Model& model, const HuggingFaceKeys& keys, Issues& issues);
-
-/// The same for classes with experts.
-void read_expert_class_keys(Model& model, const HuggingFaceKeys& keys);
 
 }  // namespace trainmem

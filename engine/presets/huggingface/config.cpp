@@ -1,11 +1,11 @@
 // Reads config.json keys over a class's defaults: names by which the classes call the same thing. What single classes
-// do otherwise stands in huggingface_class_keys.cpp.
-#include "engine/presets/huggingface.h"
+// do otherwise their own readers say.
+#include "engine/presets/huggingface/config.h"
 
-#include "engine/presets/huggingface_keys.h"
-#include "engine/presets/huggingface_unknown.h"
+#include "engine/presets/huggingface/classes.h"
+#include "engine/presets/huggingface/keys.h"
+#include "engine/presets/huggingface/unknown.h"
 #include "engine/text/issue_text.h"
-#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -54,21 +54,14 @@ void read_sizes(Model& model, const HuggingFaceKeys& keys) {
   keys.read(model.word_embed_proj_dim, {"word_embed_proj_dim"});
 }
 
-/// Classes whose attention_bias is that of all four projections.
-constexpr std::string_view one_attention_bias =
-    "llama,granite,cohere,smollm3,olmo,olmo2,olmo3,qwen3,qwen3_moe,gemma,gemma2,gemma3_text,gpt_neox,nemotron,"
-    "vaultgemma,arcee,cohere2,hunyuan_v1_dense,hunyuan_v1_moe,flex_olmo,granitemoehybrid,nanochat,apertus,granitemoe,"
-    "granitemoeshared,phimoe,bamba,falcon_h1,olmo_hybrid,qwen3_vl_text,qwen3_vl_moe_text,qwen3_next,qwen3_5_text,"
-    "qwen3_5_moe_text,jais2,youtu,minicpm3,afmoe,hy_v3,mellum";
-
-void read_switches(Model& model, const HuggingFaceKeys& keys) {
+void read_switches(Model& model, const HuggingFaceKeys& keys, HuggingFaceClass::AttentionBias bias) {
   keys.read(model.attention_dropout, {"attention_dropout", "attn_pdrop", "attn_config.attn_pdrop"});
   keys.read(model.hidden_dropout, {"hidden_dropout", "resid_pdrop", "resid_dropout", "residual_dropout", "dropout"});
   keys.read(model.embedding_dropout, {"embedding_dropout", "embd_pdrop", "embed_dropout", "emb_pdrop"});
   keys.read(model.partial_rotary_factor,
             {"rope_parameters.partial_rotary_factor", "partial_rotary_factor", "rotary_pct", "rope_pct"});
   keys.read(model.attention_bias, {"attention_bias", "use_qkv_bias"});
-  if (has_item(one_attention_bias, model.model_type)) model.attention_output_bias = model.attention_bias;
+  if (bias == HuggingFaceClass::AttentionBias::all) model.attention_output_bias = model.attention_bias;
   keys.read(model.mlp_bias, {"mlp_bias"});
   keys.read(model.attn_logit_softcapping, {"attn_logit_softcapping"});
   keys.read(model.final_logit_softcapping, {"final_logit_softcapping"});
@@ -116,6 +109,7 @@ void read_experts(Model& model, const HuggingFaceKeys& keys) {
   keys.read(experts.shared_expert_intermediate_size, {"shared_expert_intermediate_size"});
   keys.read(experts.first_k_dense_replace, {"first_k_dense_replace"});
   keys.read(experts.moe_layer_freq, {"decoder_sparse_step"});
+  keys.read(model.num_nextn_predict_layers, {"num_nextn_predict_layers"});
   if (experts.moe_intermediate_size == 0) experts.moe_intermediate_size = model.intermediate_size;
 }
 
@@ -171,6 +165,11 @@ std::string class_of(const std::string& model_type) {
 
 }  // namespace
 
+const Model* huggingface_defaults(std::string_view model_type) {
+  const HuggingFaceClass* own = find_huggingface_class(model_type);
+  return own == nullptr ? nullptr : &own->defaults;
+}
+
 Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   const HuggingFaceKeys keys(config);
   const auto* model_type = keys.find({"model_type"});
@@ -179,25 +178,24 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
         {"missing", "/model_type", "The configuration names no model_type.", "Paste the whole config.json."});
     return {};
   }
-  const Model* defaults = huggingface_defaults(class_of(model_type->text));
-  if (defaults == nullptr) {
+  const HuggingFaceClass* own = find_huggingface_class(class_of(model_type->text));
+  if (own == nullptr) {
     issues.push_back(unknown_model_type(model_type->text));
     return {};
   }
-  Model model = *defaults;
+  Model model = own->defaults;
   // A class that has as many key/value heads as heads by default follows the number of heads that is given.
   if (model.num_key_value_heads == model.num_attention_heads) model.num_key_value_heads = 0;
   read_sizes(model, keys);
-  read_switches(model, keys);
+  read_switches(model, keys, own->attention_bias);
   read_activation(model, keys, issues);
   read_sliding_window(model, keys, issues);
   read_layer_types(model, keys);
   read_experts(model, keys);
   read_latent_attention(model, keys);
   read_linear_attention(model, keys);
-  read_class_keys(model, keys, issues);
+  if (own->read != nullptr) own->read(model, keys, issues);
   read_mlp_layer_types(model, keys, issues);
-  if (model.experts.num_experts > 0) read_expert_class_keys(model, keys);
   derive(model);
   return model;
 }

@@ -1,0 +1,43 @@
+#include "engine/presets/huggingface/class_parts.h"
+
+namespace trainmem {
+
+void sizes(Model& model, std::int64_t vocab_size, std::int64_t hidden_size, std::int64_t layers, std::int64_t heads,
+           std::int64_t key_value_heads, std::int64_t intermediate_size, std::int64_t positions) {
+  model.vocab_size = vocab_size;
+  model.hidden_size = hidden_size;
+  model.num_hidden_layers = layers;
+  model.num_attention_heads = heads;
+  model.num_key_value_heads = key_value_heads;
+  model.intermediate_size = intermediate_size;
+  model.max_position_embeddings = positions;
+}
+
+Model of_class(const char* model_type, std::int64_t vocab_size, std::int64_t hidden_size, std::int64_t layers,
+               std::int64_t heads, std::int64_t key_value_heads, std::int64_t intermediate_size,
+               std::int64_t positions) {
+  Model model;
+  model.model_type = model_type;
+  sizes(model, vocab_size, hidden_size, layers, heads, key_value_heads, intermediate_size, positions);
+  return model;
+}
+
+void set_all_biases(Model& model, bool bias) {
+  model.attention_bias = model.attention_output_bias = model.mlp_bias = bias;
+}
+
+void read_rope_where_sliding(Model& model, const HuggingFaceKeys&, Issues&) {
+  model.nope_every = model.sliding_window > 0 ? model.sliding_window_pattern : 0;
+}
+
+void read_clip_qkv(Model&, const HuggingFaceKeys& keys, Issues& issues) {
+  if (keys.find({"clip_qkv"}) != nullptr)
+    report_not_modelled_key(issues, "clip_qkv", "Clipped queries, keys and values are not modelled.");
+}
+
+void read_qk_layernorm(Model&, const HuggingFaceKeys& keys, Issues& issues) {
+  if (keys.flag("qk_layernorm", false))
+    report_not_modelled_key(issues, "qk_layernorm", "Normalised queries and keys of this class are not modelled.");
+}
+
+}  // namespace trainmem
