@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/parameters/parameters.h"
+#include "engine/presets/presets.h"
 #include "engine/text/numbers.h"
 
 namespace trainmem {
@@ -12,6 +13,7 @@ namespace {
 constexpr std::string_view model_keys[] = {"name",
                                            "family",
                                            "hugging_face_id",
+                                           "checkpoints",
                                            "parameters",
                                            "active_parameters",
                                            "next_token_layer_parameters",
@@ -50,11 +52,28 @@ std::int64_t explained_difference(const CheckedPreset& preset) {
   return total != nullptr && total->kind == JsonKind::integer && total->integer == sum ? sum : -1;
 }
 
+/// Other names on the hub: each a text with one slash, and no other preset's.
+void check_checkpoints(const CheckedPreset& preset) {
+  const JsonTree* names = preset.root.find("checkpoints");
+  if (names == nullptr) return;
+  if (names->kind != JsonKind::array || names->children.empty())
+    return preset.issue("wrong_value", "checkpoints", "It must be a list of names on the Hugging Face hub.", "");
+  const std::string id = preset.file.name.substr(0, preset.file.name.size() - 5);
+  for (const JsonTree& name : names->children) {
+    const PresetText* found = find_preset(model_presets(), name.text);
+    if (std::count(name.text.begin(), name.text.end(), '/') != 1)
+      preset.issue("wrong_value", "checkpoints", "\"" + name.text + "\" is no name on the Hugging Face hub.", "");
+    else if (name.text == preset.text("hugging_face_id") || (found != nullptr && found->id != id))
+      preset.issue("contradiction", "checkpoints", "\"" + name.text + "\" stands for a preset already.", "");
+  }
+}
+
 }  // namespace
 
 void check_model_preset(const CheckedPreset& preset, ModelTotals& totals, std::string& table) {
   for (const char* member : {"name", "family", "model_type"}) preset.need_text(member);
   preset.need_sources("source");
+  check_checkpoints(preset);
   const Model model = read_section(preset, "model", model_keys).model;
   const std::int64_t own = parameter_count(model);
   check_count(preset, "parameters", own);

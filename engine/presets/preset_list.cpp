@@ -53,6 +53,8 @@ std::string write_preset_list() {
     out.key("id").text(preset.id);
     write_text(tree, "name", out);
     write_text(tree, "hugging_face_id", out);
+    if (const JsonTree* checkpoints = tree.find("checkpoints"); checkpoints != nullptr)
+      write_tree(*checkpoints, out.key("checkpoints"));
     write_text(tree, "family", out);
     write_text(tree, "model_type", out);
     Config config;

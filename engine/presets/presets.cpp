@@ -1,18 +1,31 @@
 // Look-ups over the embedded presets.
 #include "engine/presets/presets.h"
 
+#include <algorithm>
+
 #include "engine/text/nearest_words.h"
 
 namespace trainmem {
 namespace {
 
-/// A model's name on the Hugging Face hub; empty if it has none.
-std::string_view hugging_face_id(const PresetText& preset) {
-  constexpr std::string_view key = R"("hugging_face_id":")";
+/// What follows `key` in the preset's text; empty if it has no such key.
+std::string_view after(const PresetText& preset, std::string_view key) {
   const std::size_t at = preset.json.find(key);
-  if (at == std::string_view::npos) return {};
-  const std::size_t begin = at + key.size();
-  return preset.json.substr(begin, preset.json.find('"', begin) - begin);
+  return at == std::string_view::npos ? std::string_view() : preset.json.substr(at + key.size());
+}
+
+/// Whether the model has that name on the Hugging Face hub, or one of its other checkpoints has.
+bool is_on_hub_as(const PresetText& preset, std::string_view id) {
+  const std::string_view own = after(preset, R"("hugging_face_id":")");
+  if (same_word(own.substr(0, own.find('"')), id)) return true;
+  std::string_view list = after(preset, R"("checkpoints":[)");
+  list = list.substr(0, list.find(']'));
+  while (!list.empty()) {
+    const std::string_view quoted = list.substr(0, list.find(','));
+    if (same_word(quoted.substr(1, quoted.size() - 2), id)) return true;
+    list.remove_prefix(std::min(list.size(), quoted.size() + 1));
+  }
+  return false;
 }
 
 }  // namespace
@@ -29,7 +42,7 @@ const PresetText* find_preset(std::span<const PresetText> presets, std::string_v
   }
   if (id.find('/') == std::string_view::npos) return nullptr;
   for (const PresetText& preset : presets) {
-    if (same_word(hugging_face_id(preset), id)) return &preset;
+    if (is_on_hub_as(preset, id)) return &preset;
   }
   return nullptr;
 }

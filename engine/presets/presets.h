@@ -23,8 +23,8 @@ std::span<const PresetText> recipe_presets();
 std::span<const PresetText> optimizer_presets();
 std::span<const PresetText> memory_technology_presets();
 
-/// The preset of that id; a model also by its name on the Hugging Face hub ("meta-llama/Llama-3.1-8B"), whatever
-/// the case of its letters. Null if there is none.
+/// The preset of that id; a model also by its name on the Hugging Face hub ("meta-llama/Llama-3.1-8B") and by those of
+/// its other checkpoints ("meta-llama/Llama-3.1-8B-Instruct"), whatever the case of letters. Null if there is none.
 const PresetText* find_preset(std::span<const PresetText> presets, std::string_view id);
 
 /// Ids for "did you mean": at most `count`, nearest first, none that has little in common with `id`. Of a name with a

@@ -12,7 +12,7 @@
 using namespace trainmem;
 
 TEST_CASE("presets: every file is inside the program, under its own name") {
-  CHECK(model_presets().size() == 193);
+  CHECK(model_presets().size() == 200);
   CHECK(gpu_presets().size() == 75);
   CHECK(optimizer_presets().size() == 29);
   CHECK(memory_technology_presets().size() == 12);
@@ -68,11 +68,25 @@ TEST_CASE("presets: a model is found by its name on the Hugging Face hub") {
   CHECK(find_preset(model_presets(), "meta-llama/Llama-3.1-8B")->id == "llama3.1-8b");
   CHECK(find_preset(model_presets(), "qwen/QWEN2.5-7b")->id == "qwen2.5-7b");
   CHECK(find_preset(model_presets(), "nobody/Llama-3.1-8B") == nullptr);
-  CHECK(nearest_presets(model_presets(), "meta-llama/Llama-3.1-8B-Instruct").front() == "llama3.1-8b");
+  CHECK(nearest_presets(model_presets(), "meta-llama/Llama-3.1-8B-Guard").front() == "llama3.1-8b");
   CHECK(nearest_presets(model_presets(), "/").empty());
   const ReadConfig read = read_config(R"({"model": "meta-llama/Llama-3.1-8B", "gpu": "h100-sxm"})");
   CHECK(read.issues.empty());
   CHECK(read.config.model_preset == "llama3.1-8b");
+}
+
+TEST_CASE("presets: a model is found by the names of its other checkpoints") {
+  const auto id = [](const char* name) {
+    const PresetText* preset = find_preset(model_presets(), name);
+    return preset == nullptr ? std::string() : std::string(preset->id);
+  };
+  CHECK(id("meta-llama/Llama-3.3-70B-Instruct") == "llama3.1-70b");  // the fourth of six
+  CHECK(id("unsloth/llama-3.3-70b-instruct") == "llama3.1-70b");     // the last
+  CHECK(id("deepseek-ai/DeepSeek-R1") == "deepseek-v3");
+  CHECK(id("databricks/dbrx-instruct") == "dbrx");  // the only one
+  CHECK(id("deepseek-ai/DeepSeek-R").empty());
+  CHECK(id("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B").empty());  // an untied head: other tensors
+  CHECK(id("meta-llama/Llama-3.1-70B-Instruct,meta-llama").empty());
 }
 
 TEST_CASE("presets: edit distance counts insertions, deletions and replacements") {

@@ -56,7 +56,7 @@ std::vector<std::string> codes_after(const std::string& name, const std::string&
 TEST_CASE("validate-presets: every preset of the repository is right") {
   const PresetReport report = validate_presets(all_presets());
   for (const Issue& issue : report.issues) FAIL_CHECK(issue.path << ": " << issue.message << " " << issue.hint);
-  CHECK(report.table.find("193 models: 120 exact, 15 exact with an explained difference, 58 with a rounded") !=
+  CHECK(report.table.find("200 models: 120 exact, 15 exact with an explained difference, 65 with a rounded") !=
         std::string::npos);
 }
 
@@ -75,6 +75,16 @@ TEST_CASE("validate-presets: a wrong size is an unexplained difference and wrong
 TEST_CASE("validate-presets: parts that do not sum to the difference do not explain it") {
   const auto codes = codes_after("gemma3-4b.json", "\"parameters\": 416866032", "\"parameters\": 416866033");
   CHECK(codes == std::vector<std::string>{"unexplained_difference"});
+}
+
+TEST_CASE("validate-presets: a checkpoint is a name on the hub, and of one preset") {
+  const auto codes = [](const std::string& name) {
+    return codes_after("llama2-70b.json", "meta-llama/Llama-2-70b-chat-hf", name);
+  };
+  CHECK(codes("meta-llama/Llama-2-70b-other").empty());
+  CHECK(codes("Llama-2-70b-chat-hf") == std::vector<std::string>{"wrong_value"});
+  CHECK(codes("meta-llama/Llama-2-70b-hf") == std::vector<std::string>{"contradiction"});
+  CHECK(codes("meta-llama/Llama-3.3-70B-Instruct") == std::vector<std::string>{"contradiction"});
 }
 
 TEST_CASE("validate-presets: unknown keys, missing sources, missing references and another layout are issues") {

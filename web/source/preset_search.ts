@@ -90,8 +90,8 @@ function marketed(preset: Preset): string {
 }
 
 /**
- * Every word of the query must occur somewhere in the preset's names, or be a name on the Hugging Face hub that goes on
- * from the preset's, as "…-Instruct" does. Names that begin with the query stand first.
+ * Every word of the query must occur somewhere in the preset's names, those of its other checkpoints too, or be a name on
+ * the Hugging Face hub that goes on from the preset's, as "…-Instruct" does. Names that begin with the query stand first.
  */
 export function search(section: SectionName, presets: readonly Preset[], query: string): Preset[] {
   const wanted = query
@@ -102,7 +102,7 @@ export function search(section: SectionName, presets: readonly Preset[], query: 
   if (wanted.length === 0) return section === 'recipe' ? [noRecipe, ...all] : all;
   const found = all.filter(preset => {
     const hub = asText(preset.hugging_face_id).toLowerCase();
-    const texts = [preset.id, preset.name, hub, heading(section, preset), preset.description];
+    const texts = [preset.id, preset.name, hub, preset.checkpoints, heading(section, preset), preset.description];
     const text = [...texts, detail(section, preset, 'GB'), marketed(preset)].join(' ').toLowerCase();
     const squeezed = text.replace(/[\s-]+/g, '');
     const derived = (word: string) => hub !== '' && word.startsWith(`${hub}-`);
