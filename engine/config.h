@@ -112,6 +112,13 @@ struct Model {
   bool conv_bias = false;             ///< of its projections and of the convolution
   std::int64_t nope_every = 0;        ///< every n-th layer has no RoPE; 0: none
   std::int64_t num_nextn_predict_layers = 0;
+  std::int64_t global_head_dim = 0;              ///< of layers without a window; 0: head_dim
+  std::int64_t num_global_key_value_heads = 0;   ///< of layers without a window; 0: num_key_value_heads
+  bool attention_k_eq_v = false;                 ///< layers without a window project keys alone: values are these, too
+  std::int64_t num_kv_shared_layers = 0;         ///< last layers, which take keys and values of an earlier one
+  bool use_double_wide_mlp = false;              ///< of these layers
+  std::int64_t hidden_size_per_layer_input = 0;  ///< width of each layer's own embeddings; 0: there are none
+  std::int64_t vocab_size_per_layer_input = 0;   ///< rows of their table
   Experts experts;
   LatentAttention latent_attention;
   Mamba mamba;

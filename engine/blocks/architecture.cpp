@@ -24,7 +24,7 @@ ForwardState Architecture::resume(Tensor hidden, AttentionKernel attention) {
   return state;
 }
 
-const BlockInputs& Architecture::inputs_of(const ForwardState& state, std::int64_t) const { return state.inputs; }
+BlockInputs Architecture::inputs_of(const ForwardState& state, std::int64_t) const { return state.inputs; }
 
 Tensor Architecture::embed(const Tensor& table, const Tensor& ids, const Tensor& scale) const {
   Tensor embedded = input_embeddings(table, ids, scale);

@@ -38,6 +38,7 @@ struct ForwardState {
   Locals held;  ///< of the model's forward
   BlockInputs inputs;
   BlockInputs sliding_inputs;  ///< of layers with a sliding window, where the model has some
+  Tensor layer_embeddings;     ///< (b, s, layers, width), where the layers have some of their own
 };
 
 /// Embeddings of the tokens. Nothing before the first LoRA adapter wants a gradient, but recomputed blocks need one to
@@ -60,7 +61,7 @@ class Architecture {
   /// The same where the model goes on from another stage's hidden states.
   virtual ForwardState resume(Tensor hidden, AttentionKernel attention);
   /// What layer `layer` is given: recomputation keeps it, and only it.
-  virtual const BlockInputs& inputs_of(const ForwardState& state, std::int64_t layer) const;
+  virtual BlockInputs inputs_of(const ForwardState& state, std::int64_t layer) const;
   /// Final norm.
   virtual Tensor end(Tensor hidden) = 0;
   /// Logits.

@@ -2,6 +2,7 @@
 // written in the operations of ops.h and the scopes of run.h.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "engine/config.h"
@@ -9,6 +10,14 @@
 #include "engine/tensor/run.h"
 
 namespace trainmem {
+
+/// Keys and values of a forward that later layers of the same kind attend to as well.
+struct SharedKeys {
+  struct Pair {
+    Tensor key, value;
+  };
+  Pair full, sliding;  ///< of layers without a window, and with one
+};
 
 /// What every block of one forward is given beside the hidden states.
 struct BlockInputs {
@@ -19,7 +28,9 @@ struct BlockInputs {
   Tensor alibi;
   bool repeated_heads = false;  ///< key and value are repeated for every query head, whatever the kernel can do
   Tensor positions;             ///< unused by the blocks, but an argument that recomputation keeps
-  Tensor of_last_block;         ///< what it returned beside its result, where the next one is given that
+  Tensor layer_embedding;       ///< of this layer's own, where the layers have some
+  std::shared_ptr<SharedKeys> shared_keys;
+  Tensor of_last_block;  ///< what it returned beside its result, where the next one is given that
 };
 
 /// One transformer layer.

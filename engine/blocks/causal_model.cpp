@@ -77,9 +77,11 @@ void CausalModel::make_blocks() {
   stretches.leave();
 }
 
-Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Forward& forward) {
+Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Tensor& embedding, const Forward& forward) {
   if (!recomputes(recipe_, slots_[i].kind)) return forward(hidden);
-  if (recipe_.recomputation_reentrant) return checkpoint_reentrant(forward, hidden, &block_weights_);
+  if (recipe_.recomputation_reentrant)
+    return checkpoint_reentrant(forward, hidden,
+                                {.beside = &block_weights_, .second = embedding, .in_place = &layer_embedding_});
   return checkpoint(forward, hidden,
                     {.selective = recipe_.recomputation == Recomputation::selective_operations,
                      .early_stop = conventions_.recomputation_stops_early});
@@ -89,12 +91,15 @@ Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockIn
   const Forward block = [this, i, inputs](Tensor x) {
     Run& run = active_run();
     const Set<std::int32_t> region(run.compiled_region, run.settings.compiles_blocks ? run.next_region++ : 0);
-    Tensor result = blocks_[i]->forward(std::move(x), inputs);
+    BlockInputs given = inputs;
+    if (layer_embedding_ != nullptr) given.layer_embedding = *layer_embedding_;
+    Tensor result = blocks_[i]->forward(std::move(x), given);
     Tensor weights = blocks_[i]->take_weights();
     if (block_weights_ != nullptr) *block_weights_ = std::move(weights);
     return result;
   };
-  if (wrapper_ == nullptr) return recomputed(i, hidden, block);
+  const Tensor& embedding = inputs.layer_embedding;
+  if (wrapper_ == nullptr) return recomputed(i, hidden, embedding, block);
   const auto sharded = [this, i](Tensor x, const Forward& inner) {
     x = wrapper_->before_forward(groups_[i], std::move(x));
     return wrapper_->after_forward(groups_[i], inner(std::move(x)));
@@ -104,9 +109,9 @@ Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockIn
       if (recipe_.recomputation_reentrant) x = wrapper_->before_recomputation(groups_[i], std::move(x));
       return block(std::move(x));
     };
-    return sharded(hidden, [&](const Tensor& x) { return recomputed(i, x, hooked); });
+    return sharded(hidden, [&](const Tensor& x) { return recomputed(i, x, embedding, hooked); });
   }
-  return recomputed(i, hidden, [sharded, block](Tensor x) { return sharded(std::move(x), block); });
+  return recomputed(i, hidden, embedding, [sharded, block](Tensor x) { return sharded(std::move(x), block); });
 }
 
 Tensor CausalModel::hidden_states(const Tensor& ids) {

@@ -33,7 +33,7 @@ class CausalModel {
   void make_blocks();
   Tensor hidden_states(const Tensor& ids);
   Tensor run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs);
-  Tensor recomputed(std::size_t i, const Tensor& hidden, const Forward& forward);
+  Tensor recomputed(std::size_t i, const Tensor& hidden, const Tensor& embedding, const Forward& forward);
   /// torchtune modules/transformer.py: chunked_output, 8 parts of the sequence.
   void make_chunks();
   /// By one kernel, of logits cast to fp32.
@@ -53,10 +53,11 @@ class CausalModel {
   PipelineChunk part_;
   int embedding_group_ = -1;  ///< -1: none
   int head_group_ = -1;
-  std::vector<int> groups_;          ///< of each block
-  std::vector<Tensor> chunks_;       ///< logits, where they are made in chunks
-  Tensor hidden_;                    ///< local variable of the forward, alive until the loss is there
-  Tensor* block_weights_ = nullptr;  ///< what the last block returned beside its result: a local of the forward
+  std::vector<int> groups_;            ///< of each block
+  std::vector<Tensor> chunks_;         ///< logits, where they are made in chunks
+  Tensor hidden_;                      ///< local variable of the forward, alive until the loss is there
+  Tensor* layer_embedding_ = nullptr;  ///< what a block takes in place of the one it was given; null: that one
+  Tensor* block_weights_ = nullptr;    ///< what the last block returned beside its result: a local of the forward
 };
 
 }  // namespace trainmem

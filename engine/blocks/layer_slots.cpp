@@ -44,7 +44,8 @@ std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, boo
     slots.push_back({static_cast<std::int32_t>(index.recorded()), often, static_cast<std::int32_t>(group.recorded()),
                      static_cast<std::int32_t>(kind)});
   };
-  if (!fold || times <= 1) {
+  // Layers that share keys hang together with one far before them.
+  if (!fold || times <= 1 || model.num_kv_shared_layers > 0) {
     for (std::int64_t i = 0; i < layers; ++i) add(i, 1, i, i);
     return slots;
   }

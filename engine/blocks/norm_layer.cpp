@@ -57,6 +57,18 @@ Tensor gemma_norm(const Tensor& x, const Tensor& weight) {
   return to(output, x.dtype());
 }
 
+/// models/gemma4/modeling_gemma4.py: Gemma4RMSNorm, everything in fp32, with a power in place of rsqrt.
+Tensor gemma4_norm(const Tensor& x, const Tensor& weight) {
+  Tensor normed;
+  {
+    const Tensor hidden = to(x, DType::float32);
+    const Tensor mean_squared = add_number(mean_last(square(hidden)));
+    normed = hidden * inverse_root(mean_squared);
+  }
+  if (weight.defined()) normed = normed * to(weight, DType::float32);
+  return to(normed, x.dtype());
+}
+
 /// models/cohere/modeling_cohere.py: CohereLayerNorm, written out in fp32.
 Tensor cohere_norm(const Tensor& x, const Tensor& weight) {
   Tensor hidden = to(x, DType::float32);
@@ -116,6 +128,7 @@ Tensor NormLayer::operator()(Tensor argument) const {
     case Form::llama: return llama_norm(x, weight, false);
     case Form::olmo2: return llama_norm(x, weight, true);
     case Form::gemma: return gemma_norm(x, weight);
+    case Form::gemma4: return gemma4_norm(x, weight);
     case Form::olmo: return to(layer_norm(to(x, DType::float32), {}, {}), x.dtype());
     case Form::cohere: return cohere_norm(x, weight);
     case Form::nanochat: return nanochat_norm(x);

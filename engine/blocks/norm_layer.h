@@ -11,6 +11,7 @@ struct NormLayer {
     layer_norm,
     llama,
     gemma,
+    gemma4,
     olmo,
     olmo2,
     cohere,

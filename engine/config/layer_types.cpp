@@ -169,6 +169,21 @@ LayerType layer_type(const Model& model, std::int64_t layer) {
   return LayerType::full_attention;
 }
 
+Size head_dim_of(const Model& model, LayerType type) {
+  const bool global = type == LayerType::full_attention && model.global_head_dim > 0;
+  return global ? Size(model.global_head_dim) : model.head_dim;
+}
+
+// models/gemma4/configuration_gemma4.py: Gemma4TextConfig.__post_init__.
+Size key_value_heads_of(const Model& model, LayerType type) {
+  const bool global = type == LayerType::full_attention && model.num_global_key_value_heads > 0;
+  return global ? Size(model.num_global_key_value_heads) : model.num_key_value_heads;
+}
+
+bool shares_keys(const Model& model, std::int64_t layer) {
+  return model.num_kv_shared_layers > 0 && layer >= model.num_hidden_layers - model.num_kv_shared_layers;
+}
+
 bool has_layer_type(const Model& model, LayerType type) {
   for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
     if (layer_type(model, layer) == type) return true;

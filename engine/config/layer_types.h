@@ -48,6 +48,13 @@ std::int64_t layer_types_period(const Model& model);
 /// sliding_window_pattern does.
 LayerType layer_type(const Model& model, std::int64_t layer);
 
+/// Of the heads of an attention of this kind; and how many key and value heads it has.
+Size head_dim_of(const Model& model, LayerType type);
+Size key_value_heads_of(const Model& model, LayerType type);
+
+/// Whether layer `layer` takes the keys and values of an earlier one.
+bool shares_keys(const Model& model, std::int64_t layer);
+
 /// Whether some layer of the model is of this kind.
 bool has_layer_type(const Model& model, LayerType type);
 

@@ -23,7 +23,8 @@ bool against_class(const Config& c, bool (*part)(const Config&)) {
   const Model* defaults = huggingface_defaults(c.model.model_type);
   if (defaults == nullptr || megatron(c)) return false;
   // With experts and without.
-  if (part == experts && (c.model.model_type == "granitemoehybrid" || c.model.model_type == "nemotron_h")) return false;
+  const std::string& type = c.model.model_type;
+  if (part == experts && (type == "granitemoehybrid" || type == "nemotron_h" || type == "gemma4_text")) return false;
   Config of_class;
   of_class.model = *defaults;
   return part(c) != part(of_class);

@@ -49,6 +49,13 @@ constexpr Fixed fixed_fields[] = {
     {"/model/mamba/gated_norm", "falcon_h1", false},
     {"/model/linear_attention/linear_num_key_heads", "qwen3_next,qwen3_5_text,qwen3_5_moe_text,olmo_hybrid", false},
     {"/model/experts/expert_bias", "", false},
+    {"/model/global_head_dim", "gemma4_text", false},
+    {"/model/num_global_key_value_heads", "gemma4_text", false},
+    {"/model/attention_k_eq_v", "gemma4_text", false},
+    {"/model/num_kv_shared_layers", "gemma4_text", false},
+    {"/model/use_double_wide_mlp", "gemma4_text", false},
+    {"/model/hidden_size_per_layer_input", "gemma4_text", false},
+    {"/model/vocab_size_per_layer_input", "gemma4_text", false},
 };
 
 void add(Issues& issues, const char* path, const std::string& message, const std::string& hint) {

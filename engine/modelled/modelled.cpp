@@ -49,6 +49,20 @@ constexpr Missing<Config> all_missing[] = {
        return c.recipe.fused_rope && !has_megatron_layers(c) && !transformers::has_fused_rope(c.model);
      },
      "0"},
+    {"/recipe/attention", "Flash attention of heads wider than 256 is", "Choose sdpa.",
+     [](const Config& c) {
+       const Model& m = c.model;
+       return c.recipe.attention == AttentionKernel::flash && !has_megatron_layers(c) && m.global_head_dim > 256;
+     },
+     "sdpa"},
+    {"/recipe/fsdp_wrap_embeddings", "A group of the embeddings alone, with embeddings of each layer, is",
+     "Set it to false, or tie_word_embeddings to true.",
+     [](const Config& c) {
+       return c.recipe.fsdp_wrap_embeddings && c.model.hidden_size_per_layer_input > 0 &&
+              !c.model.tie_word_embeddings && c.recipe.data_parallel == DataParallel::fsdp &&
+              c.recipe.data_parallel_size * c.recipe.context_parallel > 1;
+     },
+     "0"},
     {"/recipe/lora/rank", "LoRA under this framework is", "Choose framework transformers.",
      [](const Config& c) {
        return c.recipe.lora.rank > 0 && (has_megatron_layers(c) || c.recipe.framework == Framework::torchtitan);

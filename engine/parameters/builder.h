@@ -80,5 +80,8 @@ class ParameterBuilder {
 
 /// One layer of the model, in registration order.
 void append_layer(ParameterBuilder& b, LayerKind kind);
+/// The same of Gemma 4, and the embeddings of all its layers.
+void append_gemma4_layer(ParameterBuilder& b, LayerKind kind);
+void append_layer_embeddings(ParameterBuilder& b);
 
 }  // namespace trainmem

@@ -31,7 +31,9 @@ std::int64_t shared_expert_width(const Model& model) {
 LayerKind layer_kind(const Model& model, std::int64_t layer) {
   LayerKind kind;
   kind.type = layer_type(model, layer);
-  if (kind.type == LayerType::sliding_attention) kind.type = LayerType::full_attention;
+  const bool global = model.global_head_dim > 0 || model.num_global_key_value_heads > 0 || model.attention_k_eq_v;
+  if (kind.type == LayerType::sliding_attention && !global) kind.type = LayerType::full_attention;
+  kind.shares_keys = shares_keys(model, layer);
   const Experts& e = model.experts;
   kind.experts = e.num_experts > 0 && layer >= e.first_k_dense_replace &&
                  (e.moe_layer_freq <= 1 || (layer + 1) % e.moe_layer_freq == 0);
@@ -65,6 +67,7 @@ ParameterTensors layer_parameters(const Model& model, LayerKind kind, std::int32
 ParameterTensors final_parameters(const Model& model) {
   ParameterBuilder b(model, -1);
   if (model.final_norm) b.norm("norm.weight", "norm.bias");
+  if (model.hidden_size_per_layer_input > 0) append_layer_embeddings(b);
   b.linear("head.weight", model.lm_head_bias ? "head.bias" : nullptr, Kind::head, model.vocab_size,
            embedding_width(model), ParameterSplit::vocabulary);
   for (ParameterTensor& tensor : b.list) {
@@ -113,10 +116,11 @@ std::int64_t count(const ParameterTensors& tensors) {
 
 std::int64_t parameter_count(const Model& model) {
   std::int64_t sum = count(embedding_parameters(model)) + count(final_parameters(model));
-  std::array<std::array<std::int64_t, 2>, layer_type_count> layers{};
+  std::array<std::array<std::int64_t, 4>, layer_type_count> layers{};
   for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
     const LayerKind kind = layer_kind(model, i);
-    std::int64_t& known = layers[static_cast<std::size_t>(kind.type)][kind.experts ? 1 : 0];
+    std::int64_t& known =
+        layers[static_cast<std::size_t>(kind.type)][(kind.experts ? 1U : 0U) + (kind.shares_keys ? 2U : 0U)];
     if (known == 0) known = count(layer_parameters(model, kind));
     sum += known;
   }

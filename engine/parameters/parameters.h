@@ -39,9 +39,12 @@ using ParameterTensors = std::vector<ParameterTensor>;
 
 /// Layers that hold tensors of the same shapes.
 struct LayerKind {
-  LayerType type = LayerType::full_attention;  ///< also of layers with a window
+  LayerType type = LayerType::full_attention;  ///< also of layers with a window, where these are not of another shape
   bool experts = false;
-  friend bool operator==(const LayerKind& a, const LayerKind& b) { return a.type == b.type && a.experts == b.experts; }
+  bool shares_keys = false;  ///< takes keys and values of an earlier layer
+  friend bool operator==(const LayerKind& a, const LayerKind& b) {
+    return a.type == b.type && a.experts == b.experts && a.shares_keys == b.shares_keys;
+  }
 };
 
 /// Inner width of the experts that all tokens share, together.

@@ -147,11 +147,14 @@ void run_from_both(const Tensor& first, const Tensor& first_gradient, const Tens
 
 }  // namespace
 
-Tensor checkpoint_reentrant(Forward forward, Tensor argument, Tensor** beside) {
+Tensor checkpoint_reentrant(Forward forward, Tensor argument, const ReentrantOptions& options) {
   const Tensor x = std::move(argument);
+  Tensor** const beside = options.beside;
+  Tensor** const in_place = options.second.defined() ? options.in_place : nullptr;
   Run& run = active_run();
-  const Ref<Node> node = begin_node(checkpoint_rule, {&x});
+  const Ref<Node> node = begin_node(checkpoint_rule, {&x, &options.second});
   keep(node, x);
+  if (in_place != nullptr) keep(node, options.second);
   Tensor result;
   {
     const Set<bool> no_grad(run.grad_enabled, false);
@@ -162,13 +165,19 @@ Tensor checkpoint_reentrant(Forward forward, Tensor argument, Tensor** beside) {
   if (beside != nullptr && *beside != nullptr && (*beside)->defined())
     second = {(*beside)->shape(), (*beside)->dtype()};
   if (node)
-    node->backward = [forward = std::move(forward), autocast = run.autocast, beside, second](Backward& b) {
+    node->backward = [forward = std::move(forward), autocast = run.autocast, beside, in_place, second](Backward& b) {
       Run& active = active_run();
       // Nobody gave the second result a gradient: the engine makes one of zeros.
       Tensor zeros;
       if (second.shape.rank() > 0) zeros = allocate(second.shape, second.dtype, {&zeros_rule});
-      Tensor input = detach(b.kept(0));
-      input->is_view = false;  // a leaf like a weight: autocast caches its copy, too
+      const auto leaf = [&b](int n) {
+        Tensor input = detach(b.kept(n));
+        input->is_view = false;  // a leaf like a weight: autocast caches its copy, too
+        input->requires_grad = b.wants(n);
+        return input;
+      };
+      Tensor input = leaf(0);
+      Tensor second_input = in_place != nullptr ? leaf(1) : Tensor();
       input->requires_grad = true;
       Tensor output;
       Tensor output_beside;
@@ -176,6 +185,8 @@ Tensor checkpoint_reentrant(Forward forward, Tensor argument, Tensor** beside) {
         const Set<bool> grad(active.grad_enabled, true);
         const AutocastScope scope(autocast);
         const Set<bool> again(active.recomputing.second_forward, true);
+        Tensor* unused = nullptr;
+        const Set<Tensor*> given(in_place != nullptr ? *in_place : unused, &second_input);
         if (zeros.defined()) {
           const Set<Tensor*> returned(*beside, &output_beside);
           output = forward(input);
@@ -189,8 +200,11 @@ Tensor checkpoint_reentrant(Forward forward, Tensor argument, Tensor** beside) {
         run_backward(output, b.gradient());
       output.reset();
       output_beside.reset();
-      b.give(0, std::move(input->grad));
+      b.give(0, input->grad);  // it stays with the input, which goes now unless something else holds the graph
       input->grad_fn = Ref<Node>();
+      if (in_place == nullptr) return;
+      b.give(1, second_input->grad);
+      second_input->grad_fn = Ref<Node>();
     };
   finish_node(node, result);
   return result;

@@ -20,7 +20,11 @@ Tensor checkpoint(Forward forward, Tensor x, const CheckpointOptions& options);
 
 /// Re-entrant: runs `forward` without autograd, keeps the input; backward runs it again and then its own backward.
 /// torch/utils/checkpoint.py: CheckpointFunction.
-/// `beside`: where `forward` leaves what it returns beside its result; null: it returns nothing else.
-Tensor checkpoint_reentrant(Forward forward, Tensor x, Tensor** beside = nullptr);
+struct ReentrantOptions {
+  Tensor** beside = nullptr;    ///< where `forward` leaves what it returns beside its result; null: it returns nothing
+  Tensor second;                ///< a second argument; undefined: there is none
+  Tensor** in_place = nullptr;  ///< where `forward` finds what it is to take in place of the second argument
+};
+Tensor checkpoint_reentrant(Forward forward, Tensor x, const ReentrantOptions& options = {});
 
 }  // namespace trainmem

@@ -35,10 +35,12 @@ Tensor add_in_place(Tensor a, Tensor b);  ///< a += b
 Tensor add_number(Tensor x, const char* role = nullptr);
 Tensor subtract(Tensor a, Tensor b);
 Tensor multiply(Tensor a, Tensor b, const char* role = nullptr);
+Tensor multiply_in_place(Tensor a, const Tensor& b);           ///< a *= b, which wants no gradient
 Tensor multiply_number(Tensor x, const char* role = nullptr);  ///< or divide by one
 Tensor negate(Tensor x);
-Tensor square(Tensor x);  ///< pow(2)
-Tensor cube(Tensor x);    ///< pow(3)
+Tensor square(Tensor x);        ///< pow(2)
+Tensor cube(Tensor x);          ///< pow(3)
+Tensor inverse_root(Tensor x);  ///< pow(-0.5)
 Tensor rsqrt(Tensor x);
 Tensor mean_last(Tensor x);  ///< mean over the last dimension, kept as 1
 Tensor silu(Tensor x);

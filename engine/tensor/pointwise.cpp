@@ -145,6 +145,21 @@ Tensor multiply(Tensor left, Tensor right, const char* role) {
   return result;
 }
 
+Tensor multiply_in_place(Tensor left, const Tensor& factor) {
+  const Tensor a = std::move(left);
+  const Ref<Node> node = begin_node(multiply_rule, {&a});
+  keep(node, factor);
+  Tensor result = alias(a, a.shape(), a->strides);
+  result->is_view = a->is_view;
+  if (node)
+    node->backward = [](Backward& backward) {
+      const Tensor kept = backward.kept(0);
+      backward.give(0, like(backward.gradient(), multiply_rule));
+    };
+  finish_node(node, result);
+  return result;
+}
+
 Tensor multiply_number(Tensor x, const char* role) { return unary(std::move(x), scale_rule, Keeps::nothing, role); }
 Tensor negate(Tensor x) { return unary(std::move(x), negate_rule, Keeps::nothing); }
 Tensor silu(Tensor x) { return unary(std::move(x), silu_rule, Keeps::argument); }
@@ -176,6 +191,7 @@ Tensor power(Tensor argument) {
 }  // namespace
 
 Tensor square(Tensor x) { return power(std::move(x)); }
+Tensor inverse_root(Tensor x) { return power(std::move(x)); }
 Tensor cube(Tensor x) { return power(std::move(x)); }
 
 Tensor rsqrt(Tensor argument) {

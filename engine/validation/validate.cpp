@@ -49,6 +49,7 @@ class ModelRules : Rules {
     check_experts();
     check_layer_types();
     check_linear_attention();
+    check_layers_apart();
   }
 
  private:
@@ -69,6 +70,30 @@ class ModelRules : Rules {
     } else if (some) {
       not_divisible("/model/linear_attention/linear_num_value_heads", "linear_num_value_heads",
                     l.linear_num_value_heads, "linear_num_key_heads", l.linear_num_key_heads);
+    }
+  }
+
+  /// Heads of layers without a window, shared keys and values, embeddings of each layer.
+  void check_layers_apart() {
+    if (model_.num_global_key_value_heads > 0) {
+      not_divisible("/model/num_global_key_value_heads", "num_attention_heads", model_.num_attention_heads,
+                    "num_global_key_value_heads", model_.num_global_key_value_heads);
+    }
+    if (model_.hidden_size_per_layer_input > 0 && model_.vocab_size_per_layer_input == 0) {
+      issues_.push_back({"missing", "/model/vocab_size_per_layer_input",
+                         "Each layer has embeddings, and their vocabulary is not given.", "Give vocab_size."});
+    }
+    if (model_.num_kv_shared_layers == 0) return;
+    const std::int64_t own = model_.num_hidden_layers - model_.num_kv_shared_layers;
+    for (std::int64_t layer = own; layer < model_.num_hidden_layers; ++layer) {
+      bool has_one_before = false;
+      for (std::int64_t i = 0; i < own && !has_one_before; ++i)
+        has_one_before = layer_type(model_, i) == layer_type(model_, layer);
+      if (has_one_before) continue;
+      contradiction("/model/num_kv_shared_layers",
+                    "Layer " + text(layer) + " shares keys and values, and no layer of its kind has some of its own.",
+                    "Set it to 0, or to less.", {"/model/num_kv_shared_layers", "0"});
+      return;
     }
   }
 
@@ -98,7 +123,7 @@ class ModelRules : Rules {
 
   void check_positions() {
     const auto turned = static_cast<std::int64_t>(static_cast<double>(model_.head_dim) * model_.partial_rotary_factor);
-    if (model_.positions == Positions::rope && turned % 2 != 0) {
+    if (model_.positions == Positions::rope && (turned % 2 != 0 || model_.global_head_dim % 2 != 0)) {
       issues_.push_back({"not_divisible", "/model/partial_rotary_factor",
                          "Rotary positions turn pairs, and " + text(turned) + " elements of a head are an odd number.",
                          "Give a factor whose share of head_dim is even."});

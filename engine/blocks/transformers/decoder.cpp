@@ -33,9 +33,9 @@ Tensor Decoder::end(Tensor hidden) { return norm_.at("final norm", std::move(hid
 
 Tensor Decoder::head(Tensor hidden) { return language_head(head_, std::move(hidden)); }
 
-Size turning_width(const Model& model) {
+Size turning_width(const Model& model, LayerType type) {
   if (model.latent_attention.kv_lora_rank > 0) return model.latent_attention.qk_rope_head_dim;
-  return static_cast<std::int64_t>(static_cast<double>(model.head_dim) * model.partial_rotary_factor);
+  return static_cast<std::int64_t>(static_cast<double>(head_dim_of(model, type)) * model.partial_rotary_factor);
 }
 
 NormLayer block_norm(const Model& model, DType dtype) {

@@ -3,6 +3,7 @@
 
 #include "engine/blocks/architecture.h"
 #include "engine/blocks/transformers/parts.h"
+#include "engine/config/layer_types.h"
 
 namespace trainmem::transformers {
 
@@ -24,8 +25,8 @@ class Decoder : public Architecture {
   Linear head_;
 };
 
-/// Channels of a head that RoPE turns.
-Size turning_width(const Model& model);
+/// Channels of a head that RoPE turns, in layers of this kind.
+Size turning_width(const Model& model, LayerType type = LayerType::full_attention);
 
 /// The norm of a block, or the final one, as the model describes it.
 NormLayer block_norm(const Model& model, DType dtype);

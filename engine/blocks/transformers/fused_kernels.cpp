@@ -10,7 +10,8 @@ namespace {
 /// Blocks whose classes Liger-Kernel is not known to patch.
 bool has_own_block(const LlamaForm& form) {
   return form.block == LlamaForm::BlockForm::one_mixer || form.block == LlamaForm::BlockForm::falcon_h1 ||
-         form.block == LlamaForm::BlockForm::olmo_hybrid || form.model_type == std::string_view("bamba");
+         form.block == LlamaForm::BlockForm::olmo_hybrid || form.block == LlamaForm::BlockForm::gemma4 ||
+         form.model_type == std::string_view("bamba");
 }
 
 }  // namespace

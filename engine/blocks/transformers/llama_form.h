@@ -16,8 +16,9 @@ struct LlamaForm {
     cohere,
     minimax,
     dbrx,
-    one_mixer,   ///< Mamba, attention, an MLP or experts, after one norm
-    falcon_h1,   ///< Mamba and attention beside each other, then an MLP
+    one_mixer,  ///< Mamba, attention, an MLP or experts, after one norm
+    falcon_h1,  ///< Mamba and attention beside each other, then an MLP
+    gemma4,
     olmo_hybrid  ///< norms after attention and its MLP, but before a gated delta network and its MLP
   } block = BlockForm::llama;
   NormLayer::Form norm = NormLayer::Form::llama;

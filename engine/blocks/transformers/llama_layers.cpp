@@ -285,7 +285,7 @@ std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& m, const LlamaFo
 
 bool has_experts_forward(const Model& m, const LlamaForm& form) {
   return m.model_type == "llama4_text" || m.model_type.rfind("granitemoe", 0) == 0 || m.model_type == "deepseek" ||
-         form.block == LlamaForm::BlockForm::dbrx || has_router(m);
+         form.block == LlamaForm::BlockForm::dbrx || form.block == LlamaForm::BlockForm::gemma4 || has_router(m);
 }
 
 namespace {

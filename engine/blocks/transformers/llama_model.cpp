@@ -29,6 +29,7 @@ std::unique_ptr<Block> LlamaModel::make_block(std::int64_t layer) {
     case LlamaForm::BlockForm::llama: return make_llama_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::stablelm: return make_stablelm_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::gemma2: return make_gemma2_block(model, form_, weights, layer);
+    case LlamaForm::BlockForm::gemma4: return make_gemma4_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::olmo2: return make_olmo2_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::minimax: return make_minimax_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::dbrx: return make_dbrx_block(model, form_, weights);
@@ -49,7 +50,9 @@ void LlamaModel::make_head() {
   if (model.positions == Positions::rope && (!form_.two_rotaries || has_layer_type(model, LayerType::full_attention)))
     rotary_ = std::make_unique<Rotary>(turning_width(model));
   if (form_.two_rotaries && has_layer_type(model, LayerType::sliding_attention))
-    sliding_rotary_ = std::make_unique<Rotary>(turning_width(model));
+    sliding_rotary_ = std::make_unique<Rotary>(turning_width(model, LayerType::sliding_attention));
+  if (model.hidden_size_per_layer_input > 0)
+    layer_embeddings_ = std::make_unique<LayerEmbeddings>(model, form_, weights);
   make_language_head();
 }
 
@@ -61,10 +64,12 @@ bool attends(LayerType type) {
 
 }  // namespace
 
-const BlockInputs& LlamaModel::inputs_of(const ForwardState& state, std::int64_t layer) const {
+BlockInputs LlamaModel::inputs_of(const ForwardState& state, std::int64_t layer) const {
   // Layers that do not attend get no mask. Without a window the sliding layers' inputs have none either.
   const bool unmasked = model.sliding_window <= 0 && !attends(layer_type(model, layer));
-  return unmasked || slides(model, layer) ? state.sliding_inputs : state.inputs;
+  BlockInputs inputs = unmasked || slides(model, layer) ? state.sliding_inputs : state.inputs;
+  if (layer_embeddings_) inputs.layer_embedding = select(state.layer_embeddings, 2, layer);
+  return inputs;
 }
 
 void LlamaModel::make_masks(ForwardState& state, const Tensor& embedded) const {
@@ -109,6 +114,9 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
     embedded = embed(embedding_, ids, form_.integer_scale ? to(embedding_scale_, weights) : embedding_scale_);
     if (form_.multipliers) embedded = multiply_number(embedded);
   }
+  if (layer_embeddings_) state.layer_embeddings = (*layer_embeddings_)(ids, embedded);
+  if (form_.block == LlamaForm::BlockForm::gemma4)
+    state.inputs.shared_keys = state.sliding_inputs.shared_keys = std::make_shared<SharedKeys>();
   // Embeddings that are shards of the sequence do not say its length: the training loop passes the positions.
   if (active_run().settings.tensor_parallel.size == 1) state.inputs.positions = position_ids(s);
   state.sliding_inputs.positions = state.inputs.positions;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/blocks/transformers/decoder.h"
+#include "engine/blocks/transformers/gemma4.h"
 #include "engine/blocks/transformers/llama_form.h"
 
 namespace trainmem::transformers {
@@ -17,7 +18,7 @@ class LlamaModel : public Decoder {
   ForwardState begin(const Tensor& ids, AttentionKernel attention) override;
   Tensor head(Tensor hidden) override;
   void return_loss() override { scaled_output_.reset(); }
-  const BlockInputs& inputs_of(const ForwardState& state, std::int64_t layer) const override;
+  BlockInputs inputs_of(const ForwardState& state, std::int64_t layer) const override;
 
  private:
   void make_masks(ForwardState& state, const Tensor& embedded) const;
@@ -26,6 +27,7 @@ class LlamaModel : public Decoder {
   const LlamaForm& form_;
   Tensor embedding_scale_;
   Tensor scaled_output_;  ///< a local variable of the forward that computes the loss
+  std::unique_ptr<LayerEmbeddings> layer_embeddings_;
   std::unique_ptr<Rotary> rotary_;
   std::unique_ptr<Rotary> sliding_rotary_;  ///< Gemma 3: tables of the sliding layers
 };
@@ -34,6 +36,7 @@ class LlamaModel : public Decoder {
 std::unique_ptr<Block> make_llama_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_stablelm_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_gemma2_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
+std::unique_ptr<Block> make_gemma4_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_olmo2_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_minimax_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_dbrx_block(const Model& m, const LlamaForm& form, DType dtype);

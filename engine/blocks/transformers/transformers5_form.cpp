@@ -54,6 +54,15 @@ LlamaForm hy_v3() {
   return result;
 }
 
+LlamaForm gemma4() {
+  LlamaForm result = form("gemma4_text");
+  result.block = LlamaForm::BlockForm::gemma4;
+  result.norm = NormLayer::Form::gemma4;
+  result.scaled_embedding = true;
+  result.two_rotaries = true;
+  return result;
+}
+
 LlamaForm mellum() {
   LlamaForm result = form("mellum");
   result.two_rotaries = true;
@@ -62,8 +71,8 @@ LlamaForm mellum() {
 }
 
 const LlamaForm forms[] = {
-    form("cwm"), jais2(), latent("youtu"), latent("deepseek_v32"), latent("glm_moe_dsa"), minicpm3(),
-    afmoe(),     hy_v3(), mellum()};
+    form("cwm"), jais2(),  latent("youtu"), latent("deepseek_v32"), latent("glm_moe_dsa"), minicpm3(), afmoe(),
+    hy_v3(),     mellum(), gemma4()};
 
 }  // namespace
 

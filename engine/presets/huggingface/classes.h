@@ -27,6 +27,7 @@ const HuggingFaceClass* find_huggingface_class(std::string_view model_type);
 std::span<const HuggingFaceClass> huggingface_classes_gpt();
 std::span<const HuggingFaceClass> huggingface_classes_llama();
 std::span<const HuggingFaceClass> huggingface_classes_other_norms();
+std::span<const HuggingFaceClass> huggingface_classes_gemma4();
 std::span<const HuggingFaceClass> huggingface_classes_experts();
 std::span<const HuggingFaceClass> huggingface_classes_deepseek();
 std::span<const HuggingFaceClass> huggingface_classes_hybrid();

@@ -151,6 +151,7 @@ struct Renamed {
   const char* of_class;
 };
 constexpr Renamed renamed[] = {{"kimi_k2", "deepseek_v3"},        {"gemma3", "gemma3_text"},
+                               {"gemma4", "gemma4_text"},         {"gemma4_unified", "gemma4_unified_text"},
                                {"llama4", "llama4_text"},         {"qwen2_vl", "qwen2_vl_text"},
                                {"qwen2_5_vl", "qwen2_5_vl_text"}, {"qwen2_5_omni_text", "qwen2_5_vl_text"},
                                {"qwen3_vl", "qwen3_vl_text"},     {"qwen3_vl_moe", "qwen3_vl_moe_text"},

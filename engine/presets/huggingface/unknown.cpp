@@ -20,11 +20,8 @@ constexpr Reason reasons[] = {
      "Use a model of attention and MLP layers, dense or with experts."},
     {"kimi_linear", "its linear attention (Kimi Delta Attention)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},
-    {"gemma3n,gemma3n_text", "its embeddings of each layer", "Use gemma3_text or gemma2."},
-    {"gemma4,gemma4_text,gemma4_unified,gemma4_unified_text",
-     "its layers with full attention have heads of another size, which share keys with values, and some sizes have "
-     "embeddings of each layer",
-     "Use gemma3_text or gemma2."},
+    {"gemma3n,gemma3n_text", "its parallel streams of hidden states (AltUp) and its sparse activations",
+     "Use gemma4_text, whose small sizes have its embeddings of each layer and its shared keys and values."},
     {"mllama,mllama_text_model", "its attention to images",
      "Without those layers its language model is Llama 3.1: give model_type llama, and num_hidden_layers without "
      "them."},

@@ -1,0 +1,85 @@
+// The configuration classes of Gemma 4: dense, with experts beside the MLP, with embeddings of each layer.
+//
+// Source: src/transformers/models/gemma4 and gemma4_unified, configuration_*.py, release 5.16.
+#include "engine/config/layer_types.h"
+#include "engine/presets/huggingface/class_parts.h"
+#include "engine/presets/huggingface/classes.h"
+#include "engine/presets/huggingface/keys.h"
+
+namespace trainmem {
+namespace {
+
+using Keys = HuggingFaceKeys;
+
+Model gemma4_text() {
+  Model model = of_class("gemma4_text", 262144, 2304, 30, 8, 4, 9216, 131072);
+  model.head_dim = 256;
+  model.global_head_dim = 512;
+  model.hidden_act = Activation::gelu_pytorch_tanh;
+  model.tie_word_embeddings = true;
+  model.norm_placement = NormPlacement::pre_and_post;
+  model.norms_per_layer = 4;
+  model.qk_norm = QkNorm::per_head;
+  model.sliding_window = 512;
+  model.sliding_window_pattern = 6;
+  model.hidden_size_per_layer_input = 256;
+  model.vocab_size_per_layer_input = 262144;
+  return model;
+}
+
+Model gemma4_unified_text() {
+  Model model = gemma4_text();
+  model.model_type = "gemma4_unified_text";
+  model.max_position_embeddings = 262144;
+  model.sliding_window = 1024;
+  model.hidden_size_per_layer_input = model.vocab_size_per_layer_input = 0;
+  return model;
+}
+
+/// Gemma4TextConfig.__post_init__: the last layer has no window, whatever is said of it.
+void end_without_window(Model& model, Issues& issues) {
+  if (layer_type(model, model.num_hidden_layers - 1) == LayerType::full_attention) return;
+  report_not_modelled_key(issues, "layer_types",
+                          "A last layer with a window, which the class changes, is not modelled.");
+}
+
+void read_attention(Model& model, const Keys& keys, Issues& issues) {
+  keys.read(model.global_head_dim, {"global_head_dim"});
+  keys.read(model.attention_k_eq_v, {"attention_k_eq_v"});
+  if (model.attention_k_eq_v) keys.read(model.num_global_key_value_heads, {"num_global_key_value_heads"});
+  keys.read(model.num_kv_shared_layers, {"num_kv_shared_layers"});
+  keys.read(model.use_double_wide_mlp, {"use_double_wide_mlp"});
+  end_without_window(model, issues);
+  const auto* bidirectional = keys.find({"use_bidirectional_attention"});
+  if (bidirectional != nullptr && bidirectional->text == "all")
+    report_not_modelled_key(issues, "use_bidirectional_attention", "Attention to later tokens is not modelled.");
+}
+
+void read_gemma4(Model& model, const Keys& keys, Issues& issues) {
+  read_attention(model, keys, issues);
+  keys.read(model.hidden_size_per_layer_input, {"hidden_size_per_layer_input"});
+  keys.read(model.vocab_size_per_layer_input, {"vocab_size_per_layer_input"});
+  if (keys.is_null("hidden_size_per_layer_input")) model.hidden_size_per_layer_input = 0;
+  if (model.hidden_size_per_layer_input == 0) model.vocab_size_per_layer_input = 0;
+  if (!keys.flag("enable_moe_block", false)) return;
+  keys.read(model.experts.num_experts, {"num_experts"});
+  keys.read(model.experts.num_experts_per_tok, {"top_k_experts"});
+  keys.read(model.experts.moe_intermediate_size, {"moe_intermediate_size"});
+}
+
+/// Its language model has the layers of Gemma 4, without experts and without embeddings of each layer.
+void read_gemma4_unified(Model& model, const Keys& keys, Issues& issues) {
+  model.model_type = "gemma4_text";
+  read_attention(model, keys, issues);
+}
+
+using enum HuggingFaceClass::AttentionBias;
+
+const HuggingFaceClass classes[] = {{gemma4_text(), all, read_gemma4},
+                                    {gemma4_unified_text(), all, read_gemma4_unified}};
+
+}  // namespace
+
+std::span<const HuggingFaceClass> huggingface_classes_gemma4() { return classes; }
+
+}  // namespace trainmem
