@@ -61,7 +61,8 @@ TEST_CASE("sliding window: eager attention masks either way, with the same mask"
 }
 
 TEST_CASE("layers that take turns: folded they give the peaks of all of them") {
-  for (const char* preset : {"gemma2-2b", "gemma3-270m", "gemma3-1b", "olmo3-7b", "smollm3-3b", "phi-3-mini"}) {
+  for (const char* preset : {"gemma2-2b", "gemma3-270m", "gemma3-1b", "olmo3-7b", "smollm3-3b", "phi-3-mini",
+                             "gemma4-31b", "gemma4-26b-a4b"}) {
     for (const bool reentrant : {false, true}) {
       Config config = read_config("{\"model\": \"" + std::string(preset) + "\"}").config;
       config.recipe.micro_batch_size = 1;
