@@ -1,6 +1,7 @@
 // Routing of tokens to experts: choices, rows gathered by index, sums, and matrix products by groups of rows.
 #include <cmath>
 
+#include "engine/tensor/dispatch_mode.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 #include "engine/tensor/selective.h"
@@ -27,6 +28,13 @@ constexpr Rule grouped_rule{"grouped linear",
                             "tokens of the experts and how many each has: the gradient of the weights needs them",
                             "derivatives.yaml: _grouped_mm"};
 
+/// A gradient written into zeros: in place, but under a dispatch mode into a copy of them. FunctionsManual.cpp:
+/// index_backward, value_selecting_reduction_backward; ATen/native/TensorAdvancedIndexing.cpp: gather_backward.
+Tensor written_into_zeros(const Shape& shape, DType dtype, const Rule& rule) {
+  Tensor zeros = allocate(shape, dtype, {&rule});
+  return DispatchMode::is_on() ? allocate(shape, dtype, {&rule}) : zeros;
+}
+
 /// What `indices` point to in `x`, or where they send it. The backward writes a gradient of the whole `x`.
 Tensor by_index(const Tensor& x, const Tensor& indices, const Shape& shape, const Rule& rule, const char* role) {
   const Ref<Node> node = begin_node(rule, {&x});
@@ -35,7 +43,9 @@ Tensor by_index(const Tensor& x, const Tensor& indices, const Shape& shape, cons
   if (node)
     node->backward = [full = x.shape(), &rule](Backward& b) {
       const Tensor kept = b.kept(0);
-      b.give(0, allocate(full, b.gradient().dtype(), {&rule}));
+      const DType dtype = b.gradient().dtype();
+      const bool into_zeros = &rule == &index_rule || &rule == &gather_rule;
+      b.give(0, into_zeros ? written_into_zeros(full, dtype, rule) : allocate(full, dtype, {&rule}));
     };
   finish_node(node, result);
   return result;
@@ -63,7 +73,7 @@ Chosen top_k(Tensor argument, Size k) {
   if (node)
     node->backward = [full = x.shape()](Backward& b) {
       const Tensor kept = b.kept(0);
-      b.give(0, allocate(full, b.gradient().dtype(), {&top_k_rule}));
+      b.give(0, written_into_zeros(full, b.gradient().dtype(), top_k_rule));
     };
   finish_node(node, result.values);
   return result;
