@@ -37,6 +37,7 @@ Tensor subtract(Tensor a, Tensor b);
 Tensor multiply(Tensor a, Tensor b, const char* role = nullptr);
 Tensor multiply_in_place(Tensor a, const Tensor& b);           ///< a *= b, which wants no gradient
 Tensor multiply_number(Tensor x, const char* role = nullptr);  ///< or divide by one
+Tensor multiply_complex(Tensor x, const Tensor& table);        ///< neighbours in x as one number; the table is constant
 Tensor negate(Tensor x);
 Tensor square(Tensor x);        ///< pow(2)
 Tensor cube(Tensor x);          ///< pow(3)

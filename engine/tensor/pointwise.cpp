@@ -12,6 +12,10 @@ constexpr Rule add_rule{"add", "", "derivatives.yaml: add.Tensor"};
 constexpr Rule subtract_rule{"sub", "", "derivatives.yaml: sub.Tensor"};
 constexpr Rule multiply_rule{"mul", "factor of a product: the gradient of the other factor needs it",
                              "derivatives.yaml: mul.Tensor (mul_tensor_backward)"};
+// mul does not look at the conjugate bit, so that MathBitsFallback.h makes the conjugate a tensor.
+constexpr Rule complex_rule{"complex mul",
+                            "complex numbers by which channels turn: the gradient is turned back by them",
+                            "derivatives.yaml: mul.Tensor (mul_tensor_backward), view_as_real"};
 constexpr Rule scale_rule{"mul", "", "derivatives.yaml: mul.Scalar, div.Scalar"};
 constexpr Rule negate_rule{"neg", "", "derivatives.yaml: neg"};
 constexpr Rule power_rule{"pow", "base of a power: its backward needs it", "derivatives.yaml: pow.Tensor_Scalar"};
@@ -155,6 +159,22 @@ Tensor multiply_in_place(Tensor left, const Tensor& factor) {
     node->backward = [](Backward& backward) {
       const Tensor kept = backward.kept(0);
       backward.give(0, like(backward.gradient(), multiply_rule));
+    };
+  finish_node(node, result);
+  return result;
+}
+
+Tensor multiply_complex(Tensor pairs, const Tensor& table) {
+  const Tensor x = std::move(pairs);
+  const Ref<Node> node = begin_node(complex_rule, {&x});
+  keep(node, table);
+  Tensor result = allocate_result(x, table, {&complex_rule});
+  if (node)
+    node->backward = [](Backward& b) {
+      Tensor gradient = b.take_gradient();
+      if (!gradient.is_contiguous()) gradient = clone_contiguous(std::move(gradient));
+      const Tensor conjugate = like(b.kept(0), complex_rule);
+      b.give(0, allocate_result(gradient, conjugate, {&complex_rule}));
     };
   finish_node(node, result);
   return result;

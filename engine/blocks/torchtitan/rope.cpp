@@ -9,25 +9,8 @@ namespace trainmem::torchtitan {
 
 namespace {
 
-constexpr Rule complex_rule{"complex mul", "frequencies: the gradient of the other factor needs them",
-                            "derivatives.yaml: mul.Tensor (mul_tensor_backward)"};
 constexpr Rule table_rule{"buffer", "a buffer of the model", "torchtitan models/common/rope.py: RoPE.__init__"};
 constexpr Rule rows_rule{"index", "", "torchtitan models/common/rope.py: _reshape_for_broadcast"};
-
-/// Product with the frequencies, both complex: its backward multiplies with their conjugates, which are written out.
-Tensor multiply_complex(const Tensor& x, const Tensor& frequencies) {
-  const Ref<Node> node = begin_node(complex_rule, {&x});
-  keep(node, frequencies);
-  Tensor result = allocate(x.shape(), x.dtype(), {&complex_rule});
-  if (node)
-    node->backward = [](Backward& b) {
-      const Tensor kept = b.kept(0);
-      const Tensor conjugates = allocate(kept.shape(), kept.dtype(), {&complex_rule, "conjugate frequencies"});
-      b.give(0, allocate(b.gradient().shape(), b.gradient().dtype(), {&complex_rule}));
-    };
-  finish_node(node, result);
-  return result;
-}
 
 /// Query and key are cast, turned and cast back, each step for both.
 template <typename Turn>

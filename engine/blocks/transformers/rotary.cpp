@@ -183,8 +183,8 @@ void apply_rotary_complex(Tensor& q, Tensor& k, const Tensor& turns, int heads) 
   const Tensor q_numbers = to(q, DType::float32);
   const Tensor k_numbers = to(k, DType::float32);
   const Tensor turns4 = unsqueeze(turns, heads);
-  Tensor turned_q = to(q_numbers * turns4, q.dtype(), "query");
-  k = to(k_numbers * turns4, k.dtype(), "key");
+  Tensor turned_q = to(multiply_complex(q_numbers, turns4), q.dtype(), "query");
+  k = to(multiply_complex(k_numbers, turns4), k.dtype(), "key");
   q = std::move(turned_q);
 }
 
