@@ -161,7 +161,7 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
       Tensor gate = sigmoid((*shared_gate_)(tokens));
       shared = std::move(gate) * shared;
     }
-    out = add_in_place(std::move(out), shared);
+    out = std::move(out) + shared;
     return view(out, x.shape());
   }
   // models/ernie4_5_moe/modeling_ernie4_5_moe.py: Ernie4_5_MoeSparseMoeBlock
@@ -172,7 +172,9 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
     out = std::move(out) + shared;
     return view(out, x.shape());
   }
-  const Routing routing = (*router_)(tokens);
+  // models/deepseek_v3/modeling_deepseek_v3.py, DeepseekV3MoE: beside shared experts the router takes its own view.
+  const bool own_view = shared_ && !form_.sum_in_fp32;
+  const Routing routing = (*router_)(own_view ? rows_of(x) : tokens);
   if (shared_ && form_.shared == LlamaForm::Shared::after_router) {  // models/afmoe/modeling_afmoe.py
     const Tensor shared = view(shared_at(tokens), x.shape());
     const Tensor out = view((*experts_)(tokens, routing), x.shape());

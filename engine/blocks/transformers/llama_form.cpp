@@ -213,6 +213,7 @@ LlamaForm nemotron() {
 
 LlamaForm deepseek_v2() {
   LlamaForm result("deepseek_v2");
+  result.keys_in_place = true;
   result.turning = LlamaForm::Turning::complex;
   return result;
 }
@@ -220,7 +221,14 @@ LlamaForm deepseek_v2() {
 /// DeepSeek V3, and GLM-4.7 Flash with its attention.
 LlamaForm deepseek_v3(const char* model_type) {
   LlamaForm result(model_type);
+  result.keys_in_place = true;
   result.turning = LlamaForm::Turning::pairs;
+  return result;
+}
+
+LlamaForm qwen2_moe() {
+  LlamaForm result("qwen2_moe");
+  result.idle_window = true;
   return result;
 }
 
@@ -323,7 +331,7 @@ const LlamaForm forms[] = {LlamaForm("llama"),
                            nemotron(),
                            palm(),
                            LlamaForm("mixtral"),
-                           LlamaForm("qwen2_moe"),
+                           qwen2_moe(),
                            LlamaForm("qwen3_moe"),
                            LlamaForm("olmoe"),
                            LlamaForm("deepseek"),

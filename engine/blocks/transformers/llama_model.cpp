@@ -80,6 +80,8 @@ void LlamaModel::make_masks(ForwardState& state, const Tensor& embedded) const {
   const bool both = model.sliding_window_pattern > 1 || !model.layer_types.empty() || form_.both_masks;
   const bool full = form_.masks_of_kinds ? has_layer_type(model, LayerType::full_attention) : !window || both;
   if (full) state.inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, false);
+  // models/qwen2_moe: Qwen2MoeModel.forward asks for both, and the configuration says 0 for a window not in use.
+  if (!window && form_.idle_window) state.sliding_inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, true);
   if (!window || (form_.masks_of_kinds && !has_layer_type(model, LayerType::sliding_attention))) return;
   // masking_utils.py, _ignore_causal_mask_sdpa: a window as long as the sequence still makes a mask.
   const bool needed = kernel == AttentionKernel::eager || s >= model.sliding_window;

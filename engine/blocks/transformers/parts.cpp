@@ -27,11 +27,14 @@ Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool
     const Tensor heads = allocate({1}, DType::int64, {&mask_rule});
     const Tensor queries = position_ids(s);
     const Tensor keys = position_ids(s);
-    allowed = allocate({1, 1, s, s}, DType::boolean, {&mask_rule});
-    if (sliding) {
-      const Tensor first = allocate({1, 1, s, s}, DType::boolean, {&mask_rule});
-      const Tensor both = allocate({1, 1, s, s}, DType::boolean, {&mask_rule});
+    const auto allowing = [&] { return allocate({1, 1, s, s}, DType::boolean, {&mask_rule}); };
+    Tensor earlier;
+    if (sliding) {  // and_masks: a boolean and the window, then these two and what is past
+      earlier = allowing();
+      earlier = allowing();
     }
+    allowed = allowing();
+    if (sliding) allowed = allowing();
   }
   allowed = expand(std::move(allowed), shape);
   if (!eager) return allowed;
