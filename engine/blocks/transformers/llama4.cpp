@@ -58,6 +58,7 @@ class Llama4Attention : public AttentionPart {
     k = transpose(std::move(k), 1, 2);
     AttentionOptions options;
     options.dropout = model_.attention_dropout;
+    options.plain_softmax = true;  // models/llama4/modeling_llama4.py: eager_attention_forward
     options.window = slides_ ? model_.sliding_window : 0;
     Tensor out = attention(q, k, v, inputs.mask, inputs.attention, options, weights);
     out = reshape(std::move(out), {hidden.size(0), hidden.size(1), Size(model_.num_attention_heads) * d});

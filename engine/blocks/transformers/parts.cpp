@@ -77,7 +77,7 @@ Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, Att
   if (options.softcapping > 0) weights = multiply_number(tanh(multiply_number(std::move(weights))));
   if (mask.defined()) weights = weights + mask;
   // A variable that is assigned anew holds its old tensor until the new one is there.
-  weights = to(softmax(weights, DType::float32), dtype);
+  weights = options.plain_softmax ? softmax(weights) : to(softmax(weights, DType::float32), dtype);
   weights = dropout(weights, options.dropout);
   return contiguous(transpose(matmul(weights, value), 1, 2));
 }

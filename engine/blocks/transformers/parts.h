@@ -19,6 +19,7 @@ struct AttentionOptions {
   double dropout = 0.0;
   double softcapping = 0.0;
   std::int64_t window = 0;      ///< keys that a query of this layer sees; 0: all
+  bool plain_softmax = false;   ///< eager: not asked for fp32, in the scores' format then
   bool repeated_heads = false;  ///< key and value are repeated for every query head, whatever the kernel can do
 };
 Tensor attention(Tensor q, Tensor k, Tensor v, const Tensor& mask, AttentionKernel kernel,

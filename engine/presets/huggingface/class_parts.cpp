@@ -1,5 +1,7 @@
 #include "engine/presets/huggingface/class_parts.h"
 
+#include <string>
+
 namespace trainmem {
 
 void sizes(Model& model, std::int64_t vocab_size, std::int64_t hidden_size, std::int64_t layers, std::int64_t heads,
@@ -33,6 +35,36 @@ void read_rope_where_sliding(Model& model, const HuggingFaceKeys&, Issues&) {
 void read_clip_qkv(Model&, const HuggingFaceKeys& keys, Issues& issues) {
   if (keys.find({"clip_qkv"}) != nullptr)
     report_not_modelled_key(issues, "clip_qkv", "Clipped queries, keys and values are not modelled.");
+}
+
+void read_jitter(Model&, const HuggingFaceKeys& keys, Issues& issues) {
+  double noise = 0;
+  keys.read(noise, {"router_jitter_noise"});
+  if (noise > 0)
+    report_not_modelled_key(issues, "router_jitter_noise", "Jitter of this class's experts is not modelled.");
+}
+
+void read_mlp_only_layers(Model& model, const HuggingFaceKeys& keys, Issues& issues) {
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+    std::int64_t layer = -1;
+    keys.read(layer, {"mlp_only_layers." + std::to_string(i)});
+    if (layer < 0) return;
+    if (layer != i || model.experts.moe_layer_freq != 1)
+      return report_not_modelled_key(issues, "mlp_only_layers",
+                                     "Layers without experts among others are not modelled.");
+    model.experts.first_k_dense_replace = i + 1;
+  }
+}
+
+// models/{smollm3,llama4}/configuration_*.py: 1 for a layer with RoPE; an empty list is none.
+void read_no_rope_layers(Model& model, const HuggingFaceKeys& keys, Issues& issues) {
+  if (keys.find({"no_rope_layers.0"}) == nullptr) return;
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+    const bool turns = model.nope_every == 0 || (i + 1) % model.nope_every != 0;
+    if (keys.flag("no_rope_layers." + std::to_string(i), turns) != turns)
+      return report_not_modelled_key(issues, "no_rope_layers",
+                                     "Layers without RoPE at other distances than equal ones are not modelled.");
+  }
 }
 
 void read_qk_layernorm(Model&, const HuggingFaceKeys& keys, Issues& issues) {

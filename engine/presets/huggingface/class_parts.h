@@ -28,6 +28,15 @@ void read_rope_where_sliding(Model& model, const HuggingFaceKeys& keys, Issues& 
 /// Refuses clip_qkv.
 void read_clip_qkv(Model& model, const HuggingFaceKeys& keys, Issues& issues);
 
+/// Refuses router_jitter_noise.
+void read_jitter(Model& model, const HuggingFaceKeys& keys, Issues& issues);
+
+/// Layers that have an MLP although their number would have experts: leading ones, others are refused.
+void read_mlp_only_layers(Model& model, const HuggingFaceKeys& keys, Issues& issues);
+
+/// Refuses a list of layers without RoPE that is not what nope_every says.
+void read_no_rope_layers(Model& model, const HuggingFaceKeys& keys, Issues& issues);
+
 /// Refuses qk_layernorm.
 void read_qk_layernorm(Model& model, const HuggingFaceKeys& keys, Issues& issues);
 

@@ -11,8 +11,8 @@
 namespace trainmem {
 
 struct HuggingFaceClass {
-  /// Which projections of attention the key attention_bias gives a bias.
-  enum class AttentionBias { queries_keys_values, all };
+  /// Which projections of attention the key attention_bias gives a bias; none: the class has no such key.
+  enum class AttentionBias { none, queries_keys_values, all };
 
   Model defaults;  ///< num_key_value_heads, head_dim and intermediate_size 0: derived from the other sizes
   AttentionBias attention_bias;

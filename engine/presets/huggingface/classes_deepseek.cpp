@@ -64,6 +64,7 @@ Model deepseek_v32() {
 
 /// Sizes of the indexer are facts of the class here, and every layer has its own.
 void read_indexer(Model& model, const Keys& keys, Issues& issues) {
+  model.mlp_bias = false;  // a key of the class that its layers do not take
   const Indexer own = indexer_of(model.model_type);
   struct {
     const char* key;
@@ -125,7 +126,8 @@ Model minimax_m2() {
   return model;
 }
 
-void read_minimax_m2(Model& model, const Keys& keys, Issues&) {
+void read_minimax_m2(Model& model, const Keys& keys, Issues& issues) {
+  read_jitter(model, keys, issues);
   const auto* turned = keys.find({"rotary_dim"});
   if (turned != nullptr && model.head_dim > 0)
     model.partial_rotary_factor = turned->number / static_cast<double>(model.head_dim);
@@ -171,6 +173,8 @@ Model ernie4_5_moe() {
 }
 
 void read_ernie_moe(Model& model, const Keys& keys, Issues&) {
+  set_all_biases(model, keys.flag("use_bias", false));  // the experts' matrices have none
+  model.lm_head_bias = model.mlp_bias;
   keys.read(model.experts.num_experts, {"moe_num_experts"});
   keys.read(model.experts.num_experts_per_tok, {"moe_k"});
   keys.read(model.experts.n_shared_experts, {"moe_num_shared_experts"});
@@ -241,18 +245,18 @@ void read_hy_v3(Model& model, const Keys& keys, Issues& issues) {
 using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
-    {deepseek(), queries_keys_values, read_deepseek},
-    {deepseek_v2(), queries_keys_values, read_deepseek},
-    {deepseek_v3(), queries_keys_values},
-    {deepseek_v32(), queries_keys_values, read_indexer},
-    {glm_moe_dsa(), queries_keys_values, read_indexer},
+    {deepseek(), all, read_deepseek},
+    {deepseek_v2(), all, read_deepseek},
+    {deepseek_v3(), all},
+    {deepseek_v32(), all, read_indexer},
+    {glm_moe_dsa(), all, read_indexer},
     {glm4_moe(), queries_keys_values, read_glm4_moe},
-    {glm4_moe_lite(), queries_keys_values},
-    {minimax_m2(), queries_keys_values, read_minimax_m2},
-    {dots1(), queries_keys_values},
+    {glm4_moe_lite(), all},
+    {minimax_m2(), none, read_minimax_m2},
+    {dots1(), all},
     {solar_open(), queries_keys_values},
-    {exaone_moe(), queries_keys_values, read_exaone_moe},
-    {ernie4_5_moe(), queries_keys_values, read_ernie_moe},
+    {exaone_moe(), none, read_exaone_moe},
+    {ernie4_5_moe(), none, read_ernie_moe},
     {youtu(), all, read_youtu},
     {minicpm3(), all, read_minicpm3},
     {afmoe(), all, read_afmoe},

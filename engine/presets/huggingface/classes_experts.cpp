@@ -89,7 +89,6 @@ Model gpt_oss() {
 
 void read_gpt_oss(Model& model, const Keys& keys, Issues&) {
   keys.read(model.experts.num_experts_per_tok, {"experts_per_token"});
-  model.attention_output_bias = model.attention_bias;
   model.hidden_act = Activation::clamped_swiglu;  // hidden_act "silu" is the part of it that has a name
 }
 
@@ -107,7 +106,10 @@ Model llama4_text() {
   return model;
 }
 
-void read_llama4(Model& model, const Keys& keys, Issues&) {
+void read_llama4(Model& model, const Keys& keys, Issues& issues) {
+  keys.read(model.nope_every, {"no_rope_layer_interval"});
+  model.sliding_window_pattern = model.nope_every;
+  read_no_rope_layers(model, keys, issues);
   // intermediate_size is an expert's width here, intermediate_size_mlp that of a dense layer.
   keys.read(model.experts.moe_intermediate_size, {"intermediate_size"});
   model.intermediate_size = 16384;
@@ -142,6 +144,14 @@ Model minimax() {
   model.experts.num_experts = 8;
   model.experts.num_experts_per_tok = 2;
   return model;
+}
+
+void read_minimax(Model& model, const Keys& keys, Issues& issues) {
+  read_jitter(model, keys, issues);
+  std::int64_t block = 256;  // engine/blocks/transformers/llama_form.h: lightning_block
+  keys.read(block, {"block_size"});
+  if (block != 256)
+    report_not_modelled_key(issues, "block_size", "Lightning attention over other blocks than 256 is not modelled.");
 }
 
 Model flex_olmo() {
@@ -197,17 +207,17 @@ Model mellum() {
 using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
-    {mixtral(), queries_keys_values},
+    {mixtral(), none, read_jitter},
     {granitemoe("granitemoe"), all, read_granitemoe},
     {granitemoe("granitemoeshared"), all, read_granitemoeshared},
-    {qwen2_moe(), queries_keys_values},
-    {qwen3_moe(), all},
-    {qwen3_vl_moe(), all},
-    {olmoe(), queries_keys_values, read_clip_qkv},
-    {gpt_oss(), queries_keys_values, read_gpt_oss},
-    {llama4_text(), queries_keys_values, read_llama4},
-    {dbrx(), queries_keys_values, read_dbrx},
-    {minimax(), queries_keys_values},
+    {qwen2_moe(), queries_keys_values, read_mlp_only_layers},
+    {qwen3_moe(), all, read_mlp_only_layers},
+    {qwen3_vl_moe(), all, read_mlp_only_layers},
+    {olmoe(), all, read_clip_qkv},
+    {gpt_oss(), all, read_gpt_oss},
+    {llama4_text(), all, read_llama4},
+    {dbrx(), none, read_dbrx},
+    {minimax(), none, read_minimax},
     {flex_olmo(), all},
     {hunyuan_v1_moe(), all, read_hunyuan},
     {phimoe(), all, read_phimoe},

@@ -37,7 +37,11 @@ Model gpt2() {
   return model;
 }
 
-void read_gpt2(Model& model, const Keys&, Issues&) { model.learned_positions = model.max_position_embeddings; }
+void read_gpt2(Model& model, const Keys& keys, Issues& issues) {
+  model.learned_positions = model.max_position_embeddings;
+  if (keys.flag("reorder_and_upcast_attn", false))
+    report_not_modelled_key(issues, "reorder_and_upcast_attn", "Eager attention in fp32 is not modelled.");
+}
 
 Model gpt_bigcode() {
   Model model = gpt2();
@@ -111,11 +115,14 @@ Model opt() {
   return model;
 }
 
-void read_opt(Model& model, const Keys& keys, Issues&) {
+void read_opt(Model& model, const Keys& keys, Issues& issues) {
+  if (!keys.flag("layer_norm_elementwise_affine", true))
+    report_not_modelled_key(issues, "layer_norm_elementwise_affine", "Norms without weights are not modelled here.");
   if (!keys.flag("do_layer_norm_before", true)) {
     model.norm_placement = NormPlacement::post;
     model.final_norm = false;
   }
+  if (keys.flag("_remove_final_layer_norm", false)) model.final_norm = false;
   set_all_biases(model, keys.flag("enable_bias", true));
   model.learned_positions = model.max_position_embeddings + 2;
 }
@@ -148,12 +155,15 @@ Model mpt() {
   return model;
 }
 
+// models/mpt/modeling_mpt.py reads neither expansion_ratio nor no_bias nor resid_pdrop: all dropout is attn_pdrop.
 void read_mpt(Model& model, const Keys& keys, Issues& issues) {
-  std::int64_t expansion_ratio = 4;
-  keys.read(expansion_ratio, {"expansion_ratio"});
-  model.intermediate_size = expansion_ratio * model.hidden_size;
+  model.intermediate_size = 4 * model.hidden_size;
+  model.hidden_dropout = model.attention_dropout;
   keys.read(model.num_key_value_heads, {"attn_config.kv_n_heads"});
-  if (!keys.flag("no_bias", true)) report_not_modelled_key(issues, "no_bias", "MPT with biases is not modelled.");
+  double clip = 0;
+  keys.read(clip, {"attn_config.clip_qkv"});
+  if (clip != 0)
+    report_not_modelled_key(issues, "attn_config/clip_qkv", "Clipped queries, keys and values are not modelled.");
   if (!keys.flag("attn_config.alibi", true))
     report_not_modelled_key(issues, "attn_config/alibi", "MPT without ALiBi is not modelled.");
 }
@@ -211,12 +221,12 @@ void read_starcoder2(Model& model, const Keys& keys, Issues&) { set_all_biases(m
 using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
-    {gpt2(), queries_keys_values, read_gpt2},        {gpt_bigcode(), queries_keys_values, read_gpt_bigcode},
-    {gpt_neo(), queries_keys_values, read_gpt2},     {gpt_neox(), all, read_gpt_neox},
-    {gptj(), queries_keys_values, read_gptj},        {codegen(), queries_keys_values, read_gptj},
-    {opt(), queries_keys_values, read_opt},          {bloom(), queries_keys_values, read_bloom},
-    {mpt(), queries_keys_values, read_mpt},          {falcon(), queries_keys_values, read_falcon},
-    {phi(), queries_keys_values, read_qk_layernorm}, {starcoder2(), queries_keys_values, read_starcoder2},
+    {gpt2(), none, read_gpt2},        {gpt_bigcode(), none, read_gpt_bigcode},
+    {gpt_neo(), none, read_gpt2},     {gpt_neox(), all, read_gpt_neox},
+    {gptj(), none, read_gptj},        {codegen(), none, read_gptj},
+    {opt(), none, read_opt},          {bloom(), none, read_bloom},
+    {mpt(), none, read_mpt},          {falcon(), none, read_falcon},
+    {phi(), none, read_qk_layernorm}, {starcoder2(), none, read_starcoder2},
 };
 
 }  // namespace

@@ -291,13 +291,13 @@ using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
     {granitemoehybrid(), all, read_granite_hybrid},
-    {lfm2(), queries_keys_values, read_lfm2},
-    {lfm2_moe(), queries_keys_values, read_lfm2_moe},
+    {lfm2(), none, read_lfm2},
+    {lfm2_moe(), none, read_lfm2_moe},
     {nemotron_h(), queries_keys_values, read_nemotron_h},
     {falcon_h1(), all, read_falcon_h1},
     {bamba(), all, read_bamba},
     {olmo_hybrid(), all, read_clip_qkv_hybrid},
-    {qwen3_next(), all},
+    {qwen3_next(), all, read_mlp_only_layers},
     {qwen3_5(), all},
     {qwen3_5_moe(), all},
 };

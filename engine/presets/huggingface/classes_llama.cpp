@@ -46,7 +46,10 @@ Model smollm3() {
   return model;
 }
 
-void read_smollm3(Model& model, const Keys& keys, Issues&) { keys.read(model.nope_every, {"no_rope_layer_interval"}); }
+void read_smollm3(Model& model, const Keys& keys, Issues& issues) {
+  keys.read(model.nope_every, {"no_rope_layer_interval"});
+  read_no_rope_layers(model, keys, issues);
+}
 
 Model arcee() {
   Model model = of_class("arcee", 32000, 2560, 32, 32, 0, 18432, 4096);
@@ -189,20 +192,20 @@ using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
     {llama(), all},
-    {mistral(), queries_keys_values},
-    {ministral(), queries_keys_values},
-    {ministral3(), queries_keys_values},
+    {mistral(), none},
+    {ministral(), none},
+    {ministral3(), none},
     {granite(), all},
     {smollm3(), all, read_smollm3},
     {arcee(), all},
     {seed_oss(), queries_keys_values, read_seed_oss},
-    {qwen2(), queries_keys_values},
-    {qwen2_vl("qwen2_vl_text"), queries_keys_values},
-    {qwen2_vl("qwen2_5_vl_text"), queries_keys_values},
+    {qwen2(), none},
+    {qwen2_vl("qwen2_vl_text"), none},
+    {qwen2_vl("qwen2_5_vl_text"), none},
     {qwen3(), all},
     {qwen3_vl(), all},
-    {phi3(), queries_keys_values, read_phi3},
-    {ernie(), queries_keys_values, read_ernie},
+    {phi3(), none, read_phi3},
+    {ernie(), none, read_ernie},
     {hunyuan(), all},
     {helium(), queries_keys_values},
     {apertus(), all},

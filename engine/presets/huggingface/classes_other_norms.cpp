@@ -123,6 +123,10 @@ Model gemma3_text() {
   return model;
 }
 
+void read_gemma3(Model& model, const Keys&, Issues&) {
+  model.attn_logit_softcapping = 0;  // models/gemma3/modeling_gemma3.py: Gemma3Attention.forward does not hand it on
+}
+
 using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
@@ -130,14 +134,14 @@ const HuggingFaceClass classes[] = {
     {cohere2(), all, read_rope_where_sliding},
     {glm(), queries_keys_values},
     {glm4(), queries_keys_values},
-    {exaone4(), queries_keys_values, read_rope_where_sliding},
+    {exaone4(), none, read_rope_where_sliding},
     {olmo(), all, read_clip_qkv},
     {olmo2(), all},
     {olmo3(), all},
     {gemma(), all},
     {gemma2(), all},
     {vaultgemma(), all},
-    {gemma3_text(), all},
+    {gemma3_text(), all, read_gemma3},
 };
 
 }  // namespace

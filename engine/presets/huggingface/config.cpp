@@ -60,7 +60,8 @@ void read_switches(Model& model, const HuggingFaceKeys& keys, HuggingFaceClass::
   keys.read(model.embedding_dropout, {"embedding_dropout", "embd_pdrop", "embed_dropout", "emb_pdrop"});
   keys.read(model.partial_rotary_factor,
             {"rope_parameters.partial_rotary_factor", "partial_rotary_factor", "rotary_pct", "rope_pct"});
-  keys.read(model.attention_bias, {"attention_bias", "use_qkv_bias"});
+  if (bias != HuggingFaceClass::AttentionBias::none)
+    keys.read(model.attention_bias, {"attention_bias", "use_qkv_bias", "qkv_bias"});
   if (bias == HuggingFaceClass::AttentionBias::all) model.attention_output_bias = model.attention_bias;
   keys.read(model.mlp_bias, {"mlp_bias"});
   keys.read(model.attn_logit_softcapping, {"attn_logit_softcapping"});
@@ -99,9 +100,11 @@ void read_sliding_window(Model& model, const HuggingFaceKeys& keys, Issues& issu
   }
 }
 
-void read_experts(Model& model, const HuggingFaceKeys& keys) {
+void read_experts(Model& model, const HuggingFaceKeys& keys, Issues& issues) {
   Experts& experts = model.experts;
   if (experts.num_experts == 0) return;
+  if (keys.flag("output_router_logits", false))
+    report_not_modelled_key(issues, "output_router_logits", "The loss that balances the experts is not modelled.");
   keys.read(experts.num_experts, {"num_local_experts", "num_experts", "n_routed_experts"});
   keys.read(experts.num_experts_per_tok, {"num_experts_per_tok"});
   keys.read(experts.moe_intermediate_size, {"moe_intermediate_size"});
@@ -192,7 +195,7 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   read_activation(model, keys, issues);
   read_sliding_window(model, keys, issues);
   read_layer_types(model, keys);
-  read_experts(model, keys);
+  read_experts(model, keys, issues);
   read_latent_attention(model, keys);
   read_linear_attention(model, keys);
   if (own->read != nullptr) own->read(model, keys, issues);
