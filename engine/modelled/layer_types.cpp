@@ -45,8 +45,6 @@ bool has_other_mixers(const Config& c) {
 }
 
 constexpr Missing<Config> missing[] = {
-    {"/recipe/fast_path", "Gated delta networks by PyTorch's operations are", "Set it to true.",
-     [](const Config& c) { return !c.recipe.fast_path && has_linear_attention(c); }, "1"},
     {"/recipe/fast_path", "Normalised Mamba layers of Falcon-H1 by PyTorch's operations are", "Set it to true.",
      [](const Config& c) {
        return !c.recipe.fast_path && c.model.model_type == "falcon_h1" && c.model.mamba.gated_norm;

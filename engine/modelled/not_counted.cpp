@@ -49,13 +49,15 @@ std::vector<std::string> not_counted(const Config& config) {
     sentences.emplace_back(
         "Mamba layers follow the Python of mamba-ssm, whose kernels did not run: sums over heads are made in as many "
         "parts as on a GPU of 132 multiprocessors.");
-  if (transformers::has_gated_delta_net(config.model) && has_layer_type(config.model, LayerType::linear_attention))
+  const bool delta_net =
+      transformers::has_gated_delta_net(config.model) && has_layer_type(config.model, LayerType::linear_attention);
+  if (delta_net && recipe.fast_path)
     sentences.emplace_back(
         "Gated delta networks follow the Python of flash-linear-attention and causal-conv1d, whose kernels did not "
         "run: tiles and partial sums are those of an H100.");
   if (has_layer_type(config.model, LayerType::conv) && recipe.fast_path)
     sentences.emplace_back("Short convolutions follow the Python of causal-conv1d, whose kernels did not run.");
-  if ((has_layer_type(config.model, LayerType::conv) || has_mamba(config.model)) && !recipe.fast_path)
+  if ((has_layer_type(config.model, LayerType::conv) || has_mamba(config.model) || delta_net) && !recipe.fast_path)
     sentences.emplace_back("Contiguous copies that PyTorch's convolution makes inside.");
   if (torch && type == "dbrx")
     sentences.emplace_back(

@@ -15,12 +15,9 @@ constexpr Rule delta_rule{"chunk_gated_delta_rule",
                           "normalised queries and keys with 1/norm, values, sums of the decay, beta, products of keys "
                           "within a chunk: its backward computes the states from them again",
                           delta_source};
-constexpr Rule norm_rule{"gated_rms_norm", "input, gate and 1/rms of a gated RMS norm: its backward needs them",
-                         "flash-linear-attention fla/modules/fused_norm_gate.py: LayerNormGatedFunction"};
 
-constexpr std::int64_t chunk = 64;             ///< tokens that are taken at once
-constexpr std::int64_t key_tile = 128;         ///< channels that chunk_bwd_dqkwg takes at once on an H100
-constexpr std::int64_t multiprocessors = 132;  ///< of an H100, each with its part of the gradient of the weight
+constexpr std::int64_t chunk = 64;      ///< tokens that are taken at once
+constexpr std::int64_t key_tile = 128;  ///< channels that chunk_bwd_dqkwg takes at once on an H100
 
 Tensor like(const Tensor& x, const Rule& rule, const char* role = nullptr) {
   return allocate(x.shape(), x.dtype(), {&rule, role});
@@ -107,32 +104,6 @@ Tensor chunk_gated_delta_rule(Tensor query, Tensor key, Tensor value, Tensor dec
       Tensor* const gradients[] = {&of_q, &of_k, &of_v, &of_decay, &of_beta};
       for (int i = 0; i < 5; ++i)
         if (b.wants(i)) b.give(i, std::move(*gradients[i]));
-    };
-  finish_node(node, result);
-  return result;
-}
-
-Tensor gated_rms_norm(Tensor argument, Tensor given_gate, const Tensor& weight) {
-  const Tensor x = std::move(argument);
-  const Tensor gate = std::move(given_gate);
-  const Ref<Node> node = begin_node(norm_rule, {&x, &gate, &weight});
-  Tensor result = like(x, norm_rule);
-  const Tensor scale = allocate({x.size(0)}, DType::float32, {&norm_rule, "1/rms"});
-  for (const Tensor* kept : {&x, &gate, &weight, &scale}) keep(node, *kept);
-  if (node)
-    node->backward = [](Backward& b) {
-      const Tensor kept_x = b.kept(0);
-      const Tensor kept_gate = b.kept(1);
-      const Tensor kept_weight = b.kept(2);
-      const Tensor kept_scale = b.kept(3);
-      Tensor of_x = like(kept_x, norm_rule);
-      Tensor of_gate = like(kept_x, norm_rule, "gate gradient");
-      Tensor of_weight = allocate({multiprocessors, kept_x.size(1)}, DType::float32, {&norm_rule, "weight gradient"});
-      of_weight = allocate(kept_weight.shape(), DType::float32, {&norm_rule, "weight gradient"});
-      if (kept_weight.dtype() != DType::float32) of_weight = like(kept_weight, norm_rule, "weight gradient");
-      if (b.wants(0)) b.give(0, std::move(of_x));
-      if (b.wants(1)) b.give(1, std::move(of_gate));
-      if (b.wants(2)) b.give(2, std::move(of_weight));
     };
   finish_node(node, result);
   return result;

@@ -9,7 +9,4 @@ namespace trainmem {
 /// key width), v (b, s, heads, value width), decay and beta (b, s, heads). Returns a tensor like v.
 Tensor chunk_gated_delta_rule(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor beta);
 
-/// RMSNorm of x (rows, width) times SiLU of the gate, in one kernel.
-Tensor gated_rms_norm(Tensor x, Tensor gate, const Tensor& weight);
-
 }  // namespace trainmem

@@ -1,9 +1,12 @@
 // models/qwen3_next/modeling_qwen3_next.py: Qwen3NextGatedDeltaNet, models/qwen3_5/modeling_qwen3_5.py:
-// Qwen3_5GatedDeltaNet, forward, with the kernels of flash-linear-attention and causal-conv1d.
+// Qwen3_5GatedDeltaNet, forward, with the kernels of flash-linear-attention and causal-conv1d or without.
 #include "engine/blocks/transformers/gated_delta_net.h"
 
+#include "engine/blocks/transformers/chunks.h"
+#include "engine/blocks/transformers/delta_chunks.h"
 #include "engine/tensor/convolution.h"
 #include "engine/tensor/gated_delta_rule.h"
+#include "engine/tensor/run.h"
 
 namespace trainmem::transformers {
 
@@ -78,10 +81,22 @@ GatedDeltaNet::Projected GatedDeltaNet::project_together(const Tensor& hidden) c
   return result;
 }
 
+Tensor mixed_with_neighbours(Tensor x, const Tensor& weight) {
+  const Tensor taps = view(weight, {weight.size(0), weight.size(2)});
+  if (active_run().settings.fused.fast_path) return causal_conv1d(std::move(x), taps, {});
+  return causal_convolution(x, view(taps, weight.shape()), {});
+}
+
+Tensor gated_delta_rule(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& decay,
+                        const Tensor& rate) {
+  if (active_run().settings.fused.fast_path) return chunk_gated_delta_rule(query, key, value, decay, rate);
+  return delta_rule_by_operations(query, key, value, decay, rate);
+}
+
 Tensor repeated_heads(Tensor x, const Size& times) {
   const Shape apart{x.size(0), x.size(1), x.size(2), times, x.size(3)};
   const Shape joined{x.size(0), x.size(1), x.size(2) * times, x.size(3)};
-  return view(clone_contiguous(expand(unsqueeze(std::move(x), 3), apart)), joined);
+  return view(contiguous(expand(unsqueeze(std::move(x), 3), apart)), joined);
 }
 
 Tensor GatedDeltaNet::operator()(const Tensor& hidden, const BlockInputs&, Tensor&) const {
@@ -95,7 +110,7 @@ Tensor GatedDeltaNet::operator()(const Tensor& hidden, const BlockInputs&, Tenso
   const Size values = heads * l.linear_value_head_dim;
   Projected projected = together_ ? project_together(hidden) : project(hidden);
   Tensor mixed = transpose(std::move(projected.mixed), 1, 2);
-  mixed = causal_conv1d(std::move(mixed), view(convolution_, {convolution_.size(0), convolution_.size(2)}), {});
+  mixed = mixed_with_neighbours(std::move(mixed), convolution_);
   mixed = transpose(std::move(mixed), 1, 2);
   std::vector<Tensor> parts = split(mixed, {keys, keys, values}, -1);
   for (Tensor& part : projected.parts) part.reset();
@@ -109,10 +124,11 @@ Tensor GatedDeltaNet::operator()(const Tensor& hidden, const BlockInputs&, Tenso
     query = repeated_heads(std::move(query), heads / groups);
     key = repeated_heads(std::move(key), heads / groups);
   }
-  Tensor out = chunk_gated_delta_rule(query, key, value, decay, beta);
+  Tensor out = gated_delta_rule(query, key, value, decay, beta);
   const Size width = l.linear_value_head_dim;
   out = reshape(std::move(out), {b * s * heads, width});
-  out = gated_rms_norm(std::move(out), reshape(projected.gate, {b * s * heads, width}), norm_);
+  const Tensor gate = reshape(projected.gate, {b * s * heads, width});
+  out = gated_norm_by_operations(out, gate, norm_);
   out = reshape(std::move(out), {b, s, values});
   return output_(std::move(out));
 }

@@ -28,6 +28,11 @@ class GatedDeltaNet : public AttentionPart {
   Linear query_key_value_, gate_, rate_, decay_, output_;
 };
 
+/// The convolution over a few tokens, and the delta rule: kernels, or PyTorch's operations.
+Tensor mixed_with_neighbours(Tensor x, const Tensor& weight);
+Tensor gated_delta_rule(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& decay,
+                        const Tensor& rate);
+
 /// x.repeat_interleave(times, dim=2) of (b, s, heads, width).
 Tensor repeated_heads(Tensor x, const Size& times);
 

@@ -12,6 +12,7 @@ LlamaForm qwen3_next(const char* model_type, LlamaForm::Turning turning) {
   result.norm = NormLayer::Form::gemma;
   result.turning = turning;
   result.gated_attention = true;
+  result.masks_sentinels = true;
   return result;
 }
 

@@ -102,7 +102,8 @@ void LlamaModel::make_tables(ForwardState& state, Size batch, Size s, DType dtyp
     std::tie(full.cos, full.sin) = rotary_->interleaved_tables(batch, s, dtype);
   else
     std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, form_.turning == LlamaForm::Turning::halves);
-  if (sliding_rotary_) return;
+  // models/olmo_hybrid/modeling_olmo_hybrid.py, OlmoHybridModel: delta networks are given no tables.
+  if (sliding_rotary_ || form_.block == LlamaForm::BlockForm::olmo_hybrid) return;
   sliding.cos = full.cos;
   sliding.sin = full.sin;
 }

@@ -8,8 +8,8 @@
 
 #include <vector>
 
+#include "engine/blocks/transformers/chunks.h"
 #include "engine/tensor/autograd.h"
-#include "engine/tensor/convolution.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 
@@ -19,8 +19,6 @@ namespace {
 
 constexpr const char* source = "transformers models/nemotron_h/modeling_nemotron_h.py: mamba2_chunk_scan";
 constexpr Rule seen_rule{"view", "", source};
-constexpr Rule pad_rule{"pad", "", "derivatives.yaml: constant_pad_nd"};
-constexpr Rule cumsum_rule{"cumsum", "", "derivatives.yaml: cumsum (cumsum_backward)"};
 constexpr Rule mask_rule{"triangular mask", "", "transformers models/nemotron_h/modeling_nemotron_h.py: segment_sum"};
 constexpr Rule zeros_rule{"state before the first chunk", "", source};
 
@@ -32,31 +30,6 @@ Tensor seen_as(const Tensor& x, const Shape& shape) {
     node->backward = [old = x.shape()](Backward& b) {
       const Tensor gradient = b.take_gradient();
       b.give(0, alias(gradient, old, contiguous_strides(old)));
-    };
-  finish_node(node, result);
-  return result;
-}
-
-/// torch.nn.functional.pad, seen as `shape`: a copy, with nothing to add as well.
-Tensor padded(const Tensor& x, const Shape& shape) {
-  const Ref<Node> node = begin_node(pad_rule, {&x});
-  Tensor result = allocate(shape, x.dtype(), {&pad_rule});
-  if (node)
-    node->backward = [old = x.shape()](Backward& b) { b.give(0, allocate(old, b.gradient().dtype(), {&pad_rule})); };
-  finish_node(node, result);
-  return result;
-}
-
-Tensor cumsum(const Tensor& x) {
-  const Ref<Node> node = begin_node(cumsum_rule, {&x});
-  Tensor result = allocate(x.shape(), x.dtype(), {&cumsum_rule});
-  if (node)
-    node->backward = [](Backward& b) {
-      const Shape& shape = b.gradient().shape();
-      const DType dtype = b.gradient().dtype();
-      const Tensor turned = allocate(shape, dtype, {&cumsum_rule});
-      const Tensor sums = allocate(shape, dtype, {&cumsum_rule});
-      b.give(0, allocate(shape, dtype, {&cumsum_rule}));
     };
   finish_node(node, result);
   return result;
@@ -150,16 +123,6 @@ Tensor chunk_scan(Tensor hidden, Tensor step, const Tensor& decay, Tensor in, Te
   return slice(std::move(result), 1, 0, k.s);
 }
 
-/// causal_conv1d_fn: (b, channels, s).
-Tensor convolved(const Tensor& x, const MambaWeights& w) {
-  Tensor result;
-  {
-    const Tensor cast = to(x, w.convolution.dtype());
-    result = slice(depthwise_conv1d(cast, w.convolution, w.convolution_bias), 2, 0, x.size(2));
-  }
-  return to(silu(std::move(result)), x.dtype());
-}
-
 /// NemotronHMamba2Mixer: Zamba2RMSNormGated; of Falcon-H1 without a norm the gate alone.
 Tensor gated(const Tensor& scanned, const Tensor& gate, const MambaWeights& w, const Size& groups) {
   if (!w.norm.defined()) return multiply(scanned, silu(gate));
@@ -181,7 +144,7 @@ Tensor mamba_by_operations(const Tensor& projected, const MambaWeights& w, const
   const Size width = k.h * k.p;
   const Size channels = width + Size(2) * k.g * k.n;
   const std::vector<Tensor> parts = split(projected, {width, channels, k.h}, -1);
-  const Tensor mixed = convolved(transpose(parts[1], 1, 2), w);
+  const Tensor mixed = causal_convolution(transpose(parts[1], 1, 2), w.convolution, w.convolution_bias);
   const std::vector<Tensor> inner = split(transpose(mixed, 1, 2), {width, k.g * k.n, k.g * k.n}, -1);
   const auto by_group = [&](const Tensor& x) { return view(x, {k.b, k.s, k.g, k.n}); };
   Tensor scanned =

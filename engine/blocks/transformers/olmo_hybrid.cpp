@@ -1,27 +1,16 @@
 // The blocks of OLMo hybrid: full attention between norms on its output and on its MLP's, as in OLMo 2, and gated delta
 // networks after norms on the input: models/olmo_hybrid/modeling_olmo_hybrid.py.
+#include "engine/blocks/transformers/delta_chunks.h"
 #include "engine/blocks/transformers/gated_delta_net.h"
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
 #include "engine/config/layer_types.h"
-#include "engine/tensor/convolution.h"
-#include "engine/tensor/gated_delta_rule.h"
 
 namespace trainmem::transformers {
 
 namespace {
 
-/// OlmoHybridRMSNormGated.
-Tensor gated_norm(const Tensor& x, const Tensor& gate, const Tensor& weight) {
-  Tensor hidden = to(x, DType::float32);
-  const Tensor variance = mean_last(square(hidden));
-  hidden = hidden * rsqrt(add_number(variance));
-  hidden = weight * to(hidden, x.dtype());
-  hidden = hidden * silu(to(gate, DType::float32));
-  return to(hidden, x.dtype());
-}
-
-/// OlmoHybridGatedDeltaNet, with the kernels of flash-linear-attention and causal-conv1d.
+/// OlmoHybridGatedDeltaNet, with the kernels of flash-linear-attention and causal-conv1d or without.
 class DeltaNet {
  public:
   DeltaNet(const Model& m, DType dtype) : sizes_(m.linear_attention) {
@@ -50,7 +39,7 @@ class DeltaNet {
     const Size heads = sizes_.linear_num_value_heads;
     const Size width = sizes_.linear_value_head_dim;
     Tensor mixed = together(hidden);
-    mixed = causal_conv1d(std::move(mixed), view(convolution_, {convolution_.size(0), convolution_.size(2)}), {});
+    mixed = mixed_with_neighbours(std::move(mixed), convolution_);
     const std::vector<Tensor> parts = split(transpose(mixed, 1, 2), {keys(), keys(), heads * width}, -1);
     Tensor query = reshape(parts[0], {b, s, groups, sizes_.linear_key_head_dim});
     Tensor key = reshape(parts[1], {b, s, groups, sizes_.linear_key_head_dim});
@@ -62,10 +51,10 @@ class DeltaNet {
     const Tensor beta = multiply_number(sigmoid(rate_(hidden)));
     Tensor decay = negate(exp(to(decay_scale_, DType::float32)));
     decay = multiply(std::move(decay), softplus(add(to(decay_(hidden), DType::float32), decay_bias_)));
-    Tensor out = chunk_gated_delta_rule(query, key, value, decay, beta);
+    Tensor out = gated_delta_rule(query, key, value, decay, beta);
     const Size rows = b * s * heads;
     const Tensor gate = reshape(gate_(hidden), {rows, width});
-    out = gated_norm(reshape(std::move(out), {rows, width}), gate, norm_);
+    out = gated_norm_by_operations(reshape(std::move(out), {rows, width}), gate, norm_);
     out = reshape(std::move(out), {b, s, heads * width});
     return output_(std::move(out));
   }
