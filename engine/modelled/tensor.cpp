@@ -15,7 +15,8 @@ bool is_llama_block(const Model& model) {
   return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_attention &&
          !form->fused_mlp && !form->scaled_queries && form->norm != NormLayer::Form::nanochat &&
          model.hidden_act != Activation::xielu && form->turning != Turning::three_positions &&
-         form->turning != Turning::interleaved_positions && !form->gated_attention && !form->output_gate;
+         form->turning != Turning::interleaved_positions && form->turning != Turning::interleaved_partial &&
+         !form->gated_attention && !form->output_gate;
 }
 
 constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework megatron.";

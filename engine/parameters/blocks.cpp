@@ -277,6 +277,7 @@ void experts(ParameterBuilder& b) {
   routed_experts(b);
   if (b.layout.router_after_experts) router(b);
   if (!b.layout.shared_before_experts) shared();
+  if (b.layout.norm_of_experts) b.norm("layers.*.experts_norm.weight", "layers.*.experts_norm.bias");
   if (e.moe_latent_size > 0) {
     const auto bias = [&](const char* name) { return b.model.mlp_bias ? name : nullptr; };
     b.linear("layers.*.experts.into_latent.weight", bias("layers.*.experts.into_latent.bias"), Kind::mlp,

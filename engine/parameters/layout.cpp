@@ -18,7 +18,8 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "opt") return {.norms = Norms::after_each, .query_last = true, .final_norm_before_layers = true};
   if (type == "falcon") return {.fused_query_key_value = true};
   if (type == "phi3") return {.fused_query_key_value = true, .fused_gate_up = true, .output_first = true};
-  if (type == "glm" || type == "glm4") return {.fused_gate_up = true};
+  if (type == "glm" || type == "glm4" || type == "glm4v_text" || type == "glm_ocr_text") return {.fused_gate_up = true};
+  if (type == "axk1") return {.router_after_experts = true, .norm_of_experts = true};
   if (type == "granitemoe" || type == "granitemoeshared") return {.fused_gate_up = true, .router_after_experts = true};
   if (type == "granitemoehybrid") return {.norms = Norms::first, .fused_gate_up = true, .router_after_experts = true};
   if (type == "bamba") return {.norms = Norms::mixer_last};
@@ -29,8 +30,9 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "afmoe") return {.norms = Norms::between, .output_gate = true, .shared_before_experts = true};
   if (type == "gpt_oss") return {.turned_experts = true};
   if (type == "llama4_text") return {.router_after_experts = true, .turned_experts = true};
-  for (const std::string_view one : {"deepseek", "deepseek_v2", "deepseek_v3", "glm4_moe", "glm4_moe_lite", "dots1",
-                                     "solar_open", "exaone_moe", "deepseek_v32", "glm_moe_dsa"}) {
+  for (const std::string_view one :
+       {"deepseek", "deepseek_v2", "deepseek_v3", "glm4_moe", "glm4_moe_lite", "dots1", "solar_open", "exaone_moe",
+        "deepseek_v32", "glm_moe_dsa", "glm4v_moe_text", "mistral4"}) {
     if (type == one) return {.router_after_experts = true};
   }
   return {};

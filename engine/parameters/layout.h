@@ -30,7 +30,8 @@ struct ParameterLayout {
   bool gated_attention = false;  ///< the query projection has a gate of the output beside each head
   bool output_gate = false;      ///< a projection of its own is the gate of the output
   bool shared_before_experts = false;
-  bool flat_experts = false;  ///< three matrices of (experts * width, hidden)
+  bool norm_of_experts = false;  ///< on the sum of routed and shared experts
+  bool flat_experts = false;     ///< three matrices of (experts * width, hidden)
 };
 
 /// The layout of a Hugging Face model_type; an unknown one is laid out as Llama.

@@ -132,6 +132,7 @@ SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DTyp
   make_experts();
   if (layout.router_after_experts) make_router();
   if (!layout.shared_before_experts) make_shared();
+  if (form.norm_of_sum) norm_ = llama_norm_layer(m, form, dtype);
   if (e.shared_expert_gate) shared_gate_.emplace(m.hidden_size, 1, false, dtype, "shared expert gate");
   if (e.moe_latent_size > 0) {
     into_latent_.emplace(m.hidden_size, e.moe_latent_size, m.mlp_bias, dtype, "into experts' width");
@@ -186,12 +187,19 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
     Tensor of_shared = to(shared_at(tokens), DType::float32);
     return view(to(std::move(of_routed) + std::move(of_shared), x.dtype()), x.shape());
   }
+  if (shared_ && form_.shared == LlamaForm::Shared::averaged) {  // models/cohere2_moe: Cohere2MoeSparseMoeBlock
+    Tensor out = (*experts_)(tokens, routing);
+    const Tensor shared = shared_at(tokens);
+    return view(multiply_number(std::move(out) + shared), x.shape());
+  }
   Tensor out = (*experts_)(into_latent_ ? (*into_latent_)(tokens) : tokens, routing);
   if (out_of_latent_) out = (*out_of_latent_)(std::move(out));
   out = view(out, x.shape());
   if (!shared_) return out;
   Tensor shared = shared_at(x);  // models/deepseek_v3/modeling_deepseek_v3.py: DeepseekV3MoE
-  return std::move(out) + std::move(shared);
+  if (!norm_) return std::move(out) + std::move(shared);
+  out = std::move(out) + std::move(shared);
+  return (*norm_)(std::move(out));  // models/axk1/modeling_axk1.py: AXK1MoE
 }
 
 }  // namespace trainmem::transformers

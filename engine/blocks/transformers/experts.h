@@ -27,8 +27,10 @@ class Router {
  private:
   Routing softmax_scores(const Tensor& tokens) const;
   Routing softmax_in_fp32(const Tensor& tokens) const;
+  Routing softmax_in_groups(const Tensor& tokens) const;
   Routing sigmoid_scores(const Tensor& tokens) const;
   Routing softmax_of_chosen(const Tensor& tokens) const;
+  Routing sigmoid_of_chosen(const Tensor& tokens) const;
   Routing corrected_softmax(const Tensor& tokens) const;
   Routing corrected_low_sigmoid(const Tensor& tokens) const;
   Routing corrected_sigmoid(const Tensor& tokens) const;
@@ -72,6 +74,7 @@ class SparseFeedForward : public FeedForwardPart {
   std::unique_ptr<SeparateExperts> separate_;  ///< in place of experts_ before release 5
   std::optional<FeedForward> shared_;
   std::optional<Linear> shared_gate_;
+  std::optional<NormLayer> norm_;                      ///< A.X K1: of the sum of both
   std::optional<Linear> into_latent_, out_of_latent_;  ///< around the routed experts
 };
 

@@ -1,17 +1,19 @@
 // Which fused kernels a form has: Liger-Kernel's, as it patches the classes of transformers.
-#include <string_view>
-
 #include "engine/blocks/transformers/llama_form.h"
+#include "engine/text/list.h"
 
 namespace trainmem::transformers {
 
 namespace {
 
+constexpr const char* unpatched =
+    "bamba,hyperclovax,axk1,mistral4,cohere2_moe,glm_ocr_text,paddleocr_vl_text,qwen3_omni_moe_text";
+
 /// Blocks whose classes Liger-Kernel is not known to patch.
 bool has_own_block(const LlamaForm& form) {
   return form.block == LlamaForm::BlockForm::one_mixer || form.block == LlamaForm::BlockForm::falcon_h1 ||
          form.block == LlamaForm::BlockForm::olmo_hybrid || form.block == LlamaForm::BlockForm::gemma4 ||
-         form.model_type == std::string_view("bamba");
+         has_item(unpatched, form.model_type);
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ Tensor LatentSelfAttention::operator()(const Tensor& hidden, const BlockInputs& 
     Tensor q_turned = q_parts[1];
     Tensor k_turned = view(compressed_parts[1], {b, 1, s, rope});
     turn(q_turned, k_turned, inputs);
-    const Tensor full_query = concatenate({q_parts[0], q_turned}, -1, "query");
+    Tensor full_query = concatenate({q_parts[0], q_turned}, -1, "query");
+    if (form_.scaled_queries) full_query = scaled_by_position(std::move(full_query));
     const std::vector<Tensor> key_and_value = expanded(normed, k_turned);
     const Tensor& key = key_and_value[0];
     const Tensor& value = key_and_value[1];

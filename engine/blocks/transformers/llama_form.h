@@ -36,6 +36,7 @@ struct LlamaForm {
     even_and_odd,           ///< the same since 5.16: every second channel by itself, and the others
     helium,                 ///< neighbouring channels as pairs, with tables that every block makes
     glm,                    ///< the same of the first channels
+    glm_positions,          ///< the same in models that see: three positions for each token, put together once
     ernie,                  ///< the same of all channels, in fp32
     three_positions,        ///< models that see: three positions for each token, put together by every block
     interleaved_positions,  ///< the same, put together once
@@ -73,11 +74,14 @@ struct LlamaForm {
   bool output_gate = false;          ///< a linear layer of its own is the gate of attention's output
   bool turns_where_sliding = false;  ///< layers without a window have no RoPE
   bool idle_window = false;     ///< a model without a window makes the mask of one of no tokens, and no layer takes it
-  bool masks_of_kinds = false;  ///< a mask for each kind of layers that there is, and no other
-  bool keys_in_place = false;   ///< latent attention: keys are written into one tensor in two pieces
+  bool turns_where_dense = false;    ///< layers without experts have RoPE even so
+  bool keeps_positions = false;      ///< the model's forward has the positions, its blocks are given none
+  bool masks_of_kinds = false;       ///< a mask for each kind of layers that there is, and no other
+  bool keys_in_place = false;        ///< latent attention: keys are written into one tensor in two pieces
   /// When the experts that all tokens share run, and where they are added.
-  enum class Shared { last, first, after_router } shared = Shared::last;
+  enum class Shared { last, first, after_router, averaged } shared = Shared::last;
   bool sum_in_fp32 = false;      ///< of routed and shared experts
+  bool norm_of_sum = false;      ///< a norm stands on that sum
   bool masks_sentinels = false;  ///< grouped experts fill the rows of no expert
 };
 

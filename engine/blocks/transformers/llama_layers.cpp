@@ -21,7 +21,7 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
       form_(form),
       slides_(slides(m, layer)),
       turns_(m.positions == Positions::rope && (m.nope_every <= 0 || (layer + 1) % m.nope_every != 0) &&
-             (slides_ || !form.turns_where_sliding)) {
+             (slides_ || !form.turns_where_sliding || (form.turns_where_dense && !layer_kind(m, layer).experts))) {
   const Size h = m.hidden_size;
   const Size d = m.head_dim;
   const Size a = m.num_attention_heads;
@@ -161,6 +161,7 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
     case LlamaForm::Turning::nemotron: return apply_partial_rotary_together(q, k, cos, sin);
     case LlamaForm::Turning::halves: return apply_rotary_halves(q, k, cos, sin);
     case LlamaForm::Turning::helium:
+    case LlamaForm::Turning::glm_positions:
     case LlamaForm::Turning::glm: {
       const Tensor own_cos = neighbours_table(cos);
       const Tensor own_sin = neighbours_table(sin);
@@ -179,14 +180,14 @@ namespace {
 constexpr Rule scale_rule{"attention scale", "a number of each position, which the queries are multiplied with",
                           "transformers models/ministral3/modeling_ministral3.py: _get_llama_4_attn_scale"};
 
+}  // namespace
+
 Tensor scaled_by_position(Tensor query) {
   const Shape positions{query.size(2), 1};
   Tensor scale = allocate(positions, DType::float32, {&scale_rule, "attention scale"});
   scale = to(std::move(scale), query.dtype());
   return multiply(std::move(query), std::move(scale));
 }
-
-}  // namespace
 
 Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs, Tensor& weights) const {
   const Place place("attention");

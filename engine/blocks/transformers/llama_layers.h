@@ -77,6 +77,9 @@ class FeedForward : public FeedForwardPart {
   std::optional<Xielu> xielu_;
 };
 
+/// Queries (b, heads, s, d) times a number of each position.
+Tensor scaled_by_position(Tensor query);
+
 /// The norm of a block of Llama's kind.
 NormLayer llama_norm_layer(const Model& model, const LlamaForm& form, DType dtype);
 

@@ -98,7 +98,8 @@ void LlamaModel::make_tables(ForwardState& state, Size batch, Size s, DType dtyp
   else if (form_.turning == LlamaForm::Turning::three_positions)
     std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, false, batch * 3);
   else if (form_.turning == LlamaForm::Turning::interleaved_positions ||
-           form_.turning == LlamaForm::Turning::interleaved_partial)
+           form_.turning == LlamaForm::Turning::interleaved_partial ||
+           form_.turning == LlamaForm::Turning::glm_positions)
     std::tie(full.cos, full.sin) = rotary_->interleaved_tables(batch, s, dtype);
   else
     std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, form_.turning == LlamaForm::Turning::halves);
@@ -127,6 +128,11 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   state.inputs.attention = state.sliding_inputs.attention = attention;
   make_masks(state, embedded);
   state.held = {embedded};
+  if (form_.keeps_positions) {
+    state.held = {embedded, state.inputs.positions};
+    state.inputs.positions.reset();
+    state.sliding_inputs.positions.reset();
+  }
   {
     const Place place("embedding");
     state.hidden = dropout(std::move(embedded), model.embedding_dropout);

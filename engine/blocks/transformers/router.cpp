@@ -18,8 +18,10 @@ struct RouterForm {
   enum class Scores {
     softmax,
     softmax_in_fp32,
+    softmax_in_groups,
     sigmoid,
     softmax_of_chosen,
+    sigmoid_of_chosen,
     corrected_softmax,
     corrected_low_sigmoid,
     corrected_sigmoid,
@@ -63,6 +65,11 @@ constexpr RouterForm forms[] = {
     {.model_type = "deepseek_v32", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "glm_moe_dsa", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "mellum", .normalises = true},
+    {.model_type = "mistral4", .scores = Scores::softmax_in_groups, .normalises = true},
+    {.model_type = "axk1", .scores = Scores::sigmoid, .normalises = true, .corrects_in_weights = true},
+    {.model_type = "glm4v_moe_text", .scores = Scores::sigmoid, .normalises = true},
+    {.model_type = "qwen3_omni_moe_text", .normalises = true},
+    {.model_type = "cohere2_moe", .scores = Scores::sigmoid_of_chosen, .normalises = true},
     {.model_type = "afmoe",
      .scores = Scores::corrected_sigmoid,
      .casts = false,
@@ -139,6 +146,23 @@ Routing Router::softmax_in_fp32(const Tensor& tokens) const {
   return routing;
 }
 
+// models/mistral4/modeling_mistral4.py: Mistral4TopkRouter.
+Routing Router::softmax_in_groups(const Tensor& tokens) const {
+  Routing routing;
+  routing.logits = linear(tokens, weight_, {}, "router logits");
+  const Tensor scores = softmax(routing.logits);
+  {
+    const Set<bool> no_grad(active_run().grad_enabled, false);
+    const Tensor masked = allocate(scores.shape(), scores.dtype(), {&group_rule});
+    routing.experts = top_k(masked, model_.experts.num_experts_per_tok).indices;
+  }
+  Tensor weights = gather(scores, routing.experts);
+  const Tensor total = add_number(sum(autocast_fp32(weights), 1, true));
+  weights = divide_in_place(std::move(weights), total);
+  routing.weights = multiply_number(std::move(weights));
+  return routing;
+}
+
 // route_tokens_to_experts(): the choice itself wants no gradient.
 Routing Router::sigmoid_scores(const Tensor& tokens) const {
   Routing routing;
@@ -168,6 +192,19 @@ Routing Router::softmax_of_chosen(const Tensor& tokens) const {
   const Chosen chosen = top_k(routing.logits, model_.experts.num_experts_per_tok);
   routing.weights = softmax(chosen.values, chosen.values.dtype());
   routing.experts = chosen.indices;
+  return routing;
+}
+
+// models/cohere2_moe/modeling_cohere2_moe.py: Cohere2MoeTopKRouter, as its published models have it.
+Routing Router::sigmoid_of_chosen(const Tensor& tokens) const {
+  Routing routing;
+  routing.logits = linear(tokens, weight_, {}, "router logits");
+  const Chosen chosen = top_k(routing.logits, model_.experts.num_experts_per_tok);
+  routing.experts = chosen.indices;
+  Tensor weights = sigmoid(chosen.values);
+  const Tensor total = sum(autocast_fp32(weights), 1, true);
+  weights = divide(weights, total);
+  routing.weights = to(std::move(weights), tokens.dtype());
   return routing;
 }
 
@@ -228,8 +265,10 @@ Routing Router::operator()(const Tensor& tokens) const {
   switch (form_of(model_).scores) {
     case Scores::softmax: return softmax_scores(tokens);
     case Scores::softmax_in_fp32: return softmax_in_fp32(tokens);
+    case Scores::softmax_in_groups: return softmax_in_groups(tokens);
     case Scores::sigmoid: return sigmoid_scores(tokens);
     case Scores::softmax_of_chosen: return softmax_of_chosen(tokens);
+    case Scores::sigmoid_of_chosen: return sigmoid_of_chosen(tokens);
     case Scores::corrected_softmax: return corrected_softmax(tokens);
     case Scores::corrected_low_sigmoid: return corrected_low_sigmoid(tokens);
     case Scores::corrected_sigmoid: return corrected_sigmoid(tokens);

@@ -70,9 +70,80 @@ LlamaForm mellum() {
   return result;
 }
 
-const LlamaForm forms[] = {
-    form("cwm"), jais2(),  latent("youtu"), latent("deepseek_v32"), latent("glm_moe_dsa"), minicpm3(), afmoe(),
-    hy_v3(),     mellum(), gemma4()};
+/// Granite's multipliers around norms before and after attention and MLP.
+LlamaForm hyperclovax() {
+  LlamaForm result = form("hyperclovax");
+  result.block = LlamaForm::BlockForm::gemma2;
+  result.multipliers = true;
+  result.scaled_logits = true;
+  return result;
+}
+
+LlamaForm axk1() {
+  LlamaForm result = latent("axk1");
+  result.norm_of_sum = true;
+  return result;
+}
+
+LlamaForm mistral4() {
+  LlamaForm result = latent("mistral4");
+  result.scaled_queries = true;
+  return result;
+}
+
+LlamaForm cohere2_moe() {
+  LlamaForm result = form("cohere2_moe");
+  result.block = LlamaForm::BlockForm::cohere;
+  result.norm = NormLayer::Form::cohere;
+  result.turning = LlamaForm::Turning::cohere;
+  result.scaled_logits = true;
+  result.turns_where_sliding = result.turns_where_dense = true;
+  result.shared = LlamaForm::Shared::averaged;
+  return result;
+}
+
+/// The language models of GLM-4.1V and GLM-OCR.
+LlamaForm glm4v(const char* model_type) {
+  LlamaForm result = form(model_type);
+  result.block = LlamaForm::BlockForm::gemma2;
+  result.turning = LlamaForm::Turning::glm_positions;
+  result.heads = LlamaForm::Heads::after_projections;
+  result.fused_mlp = true;
+  result.keeps_positions = true;
+  return result;
+}
+
+/// The same of GLM-4.5V, PaddleOCR-VL and Qwen3-Omni.
+LlamaForm seeing(const char* model_type, LlamaForm::Turning turning, LlamaForm::Heads heads) {
+  LlamaForm result = form(model_type);
+  result.turning = turning;
+  result.heads = heads;
+  result.keeps_positions = turning == LlamaForm::Turning::three_positions;
+  return result;
+}
+
+using Turning = LlamaForm::Turning;
+using Heads = LlamaForm::Heads;
+
+const LlamaForm forms[] = {form("cwm"),
+                           jais2(),
+                           latent("youtu"),
+                           latent("deepseek_v32"),
+                           latent("glm_moe_dsa"),
+                           minicpm3(),
+                           afmoe(),
+                           hy_v3(),
+                           mellum(),
+                           gemma4(),
+                           mistral4(),
+                           hyperclovax(),
+                           axk1(),
+                           cohere2_moe(),
+                           glm4v("glm4v_text"),
+                           glm4v("glm_ocr_text"),
+                           seeing("glm4v_moe_text", Turning::interleaved_partial, Heads::after_projections),
+                           seeing("paddleocr_vl_text", Turning::three_positions, Heads::after_projections),
+                           seeing("qwen3_omni_moe_text", Turning::interleaved_positions, Heads::at_once)};
 
 }  // namespace
 

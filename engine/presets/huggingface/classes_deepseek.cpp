@@ -182,6 +182,31 @@ void read_ernie_moe(Model& model, const Keys& keys, Issues&) {
   keys.read(model.experts.first_k_dense_replace, {"moe_layer_start_index"});
 }
 
+Model axk1() {
+  Model model = of_class("axk1", 163840, 7168, 61, 64, 64, 18432, 32768);
+  model.latent_attention = {1536, 512, 128, 64, 128};
+  model.experts = deepseek_experts(192, 8, 2048, 1);
+  return model;
+}
+
+Model mistral4() {
+  Model model = of_class("mistral4", 131072, 4096, 36, 32, 32, 12288, 1048576);
+  model.latent_attention = {1024, 256, 64, 64, 128};
+  model.experts = deepseek_experts(128, 4, 2048, 0);
+  model.experts.router_bias = false;
+  return model;
+}
+
+/// The language model of GLM-4.5V.
+Model glm4v_moe() {
+  Model model = glm4_moe();
+  model.model_type = "glm4v_moe_text";
+  model.vocab_size = 151424;
+  model.max_position_embeddings = 65536;
+  model.attention_bias = true;
+  return model;
+}
+
 Model youtu() {
   Model model = of_class("youtu", 128256, 2048, 32, 16, 16, 6144, 131072);
   model.tie_word_embeddings = true;
@@ -257,6 +282,9 @@ const HuggingFaceClass classes[] = {
     {solar_open(), queries_keys_values},
     {exaone_moe(), none, read_exaone_moe},
     {ernie4_5_moe(), none, read_ernie_moe},
+    {axk1(), all, read_youtu},
+    {mistral4(), all, read_youtu},
+    {glm4v_moe(), queries_keys_values},
     {youtu(), all, read_youtu},
     {minicpm3(), all, read_minicpm3},
     {afmoe(), all, read_afmoe},

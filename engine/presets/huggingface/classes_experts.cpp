@@ -65,6 +65,16 @@ Model qwen3_vl_moe() {
   return model;
 }
 
+/// The language model of Qwen3-Omni.
+Model qwen3_omni_moe() {
+  Model model = of_class("qwen3_omni_moe_text", 3584, 2048, 28, 28, 4, 18944, 32768);
+  model.qk_norm = QkNorm::per_head;
+  model.experts.num_experts = 128;
+  model.experts.num_experts_per_tok = 8;
+  model.experts.moe_intermediate_size = 768;
+  return model;
+}
+
 Model olmoe() {
   Model model = of_class("olmoe", 50304, 2048, 16, 16, 0, 2048, 4096);
   model.qk_norm = QkNorm::full;
@@ -213,6 +223,7 @@ const HuggingFaceClass classes[] = {
     {qwen2_moe(), queries_keys_values, read_mlp_only_layers},
     {qwen3_moe(), all, read_mlp_only_layers},
     {qwen3_vl_moe(), all, read_mlp_only_layers},
+    {qwen3_omni_moe(), all, read_mlp_only_layers},
     {olmoe(), all, read_clip_qkv},
     {gpt_oss(), all, read_gpt_oss},
     {llama4_text(), all, read_llama4},

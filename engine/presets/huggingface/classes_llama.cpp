@@ -112,6 +112,13 @@ Model ernie() {
   return model;
 }
 
+/// The language model of PaddleOCR-VL.
+Model paddleocr_vl() {
+  Model model = ernie();
+  model.model_type = "paddleocr_vl_text";
+  return model;
+}
+
 void read_ernie(Model& model, const Keys& keys, Issues&) { set_all_biases(model, keys.flag("use_bias", false)); }
 
 Model hunyuan() {
@@ -206,6 +213,7 @@ const HuggingFaceClass classes[] = {
     {qwen3_vl(), all},
     {phi3(), none, read_phi3},
     {ernie(), none, read_ernie},
+    {paddleocr_vl(), none, read_ernie},
     {hunyuan(), all},
     {helium(), queries_keys_values},
     {apertus(), all},

@@ -2,6 +2,10 @@
 // from.
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5.
+#include <string>
+#include <vector>
+
+#include "engine/config/layer_types.h"
 #include "engine/presets/huggingface/class_parts.h"
 #include "engine/presets/huggingface/classes.h"
 #include "engine/presets/huggingface/keys.h"
@@ -34,6 +38,64 @@ Model cohere2() {
   return model;
 }
 
+Model cohere2_moe() {
+  Model model = cohere();
+  model.model_type = "cohere2_moe";
+  model.head_dim = 128;
+  model.sliding_window = 4096;
+  model.sliding_window_pattern = 4;
+  model.experts.num_experts = 8;
+  model.experts.num_experts_per_tok = 2;
+  return model;
+}
+
+/// The pattern begins anew after the dense layers, which have no window.
+void set_layers_after_dense(Model& model) {
+  std::vector<LayerType> layers;
+  for (std::int64_t i = -model.experts.first_k_dense_replace; i < model.num_hidden_layers; ++i)
+    if (layers.size() < static_cast<std::size_t>(model.num_hidden_layers.value()))
+      layers.push_back(i < 0 || layer_type(model, i) == LayerType::full_attention ? LayerType::full_attention
+                                                                                  : LayerType::sliding_attention);
+  model.layer_types = layer_types_text(layers);
+}
+
+// intermediate_size is an expert's width; prefix_dense_intermediate_size that of a dense layer.
+void read_cohere2_moe(Model& model, const Keys& keys, Issues& issues) {
+  const auto refuse = [&](const char* key, const char* what) {
+    report_not_modelled_key(issues, key, std::string(what) + " of this class is not modelled.");
+  };
+  model.experts.moe_intermediate_size = model.intermediate_size;
+  keys.read(model.intermediate_size, {"prefix_dense_intermediate_size"});
+  keys.read(model.experts.n_shared_experts, {"num_shared_experts"});
+  const auto* scores = keys.find({"expert_selection_fn"});
+  if (scores == nullptr || scores->text != "sigmoid") refuse("expert_selection_fn", "A choice of experts by softmax");
+  if (!keys.flag("norm_topk_prob", true))
+    refuse("norm_topk_prob", "A choice of experts whose weights are not normalised");
+  const auto* sum = keys.find({"shared_expert_combination_strategy"});
+  if (sum != nullptr && sum->text != "average")
+    refuse("shared_expert_combination_strategy", "A sum of experts that is no average");
+  if (keys.find({"rms_norm_eps"}) != nullptr) refuse("rms_norm_eps", "An RMS norm");
+  std::int64_t turn = 1;
+  keys.read(turn, {"prefix_dense_sliding_window_pattern"});
+  if (turn != 1) refuse("prefix_dense_sliding_window_pattern", "A window of dense layers");
+  const bool listed = keys.find({"layer_types.0"}) != nullptr;
+  if (!listed && model.experts.first_k_dense_replace > 0) set_layers_after_dense(model);
+  if (!model.layer_types.empty()) model.sliding_window_pattern = Model().sliding_window_pattern;
+}
+
+/// Granite's class but for norms that stand after attention and MLP, too.
+Model hyperclovax() {
+  Model model = of_class("hyperclovax", 32000, 4096, 32, 32, 0, 11008, 2048);
+  model.norm_placement = NormPlacement::pre_and_post;
+  model.norms_per_layer = 4;
+  return model;
+}
+
+void read_hyperclovax(Model&, const Keys& keys, Issues& issues) {
+  if (!keys.flag("use_post_norm", true))
+    report_not_modelled_key(issues, "use_post_norm", "This class without norms on outputs is not modelled.");
+}
+
 Model glm() {
   Model model = of_class("glm", 151552, 4096, 40, 32, 2, 13696, 131072);
   model.head_dim = 128;
@@ -47,6 +109,26 @@ Model glm4() {
   model.model_type = "glm4";
   model.norm_placement = NormPlacement::pre_and_post;
   model.norms_per_layer = 4;
+  return model;
+}
+
+/// The language model of GLM-4.1V.
+Model glm4v() {
+  Model model = of_class("glm4v_text", 151552, 4096, 40, 32, 2, 13696, 32768);
+  model.attention_bias = true;
+  model.norm_placement = NormPlacement::pre_and_post;
+  model.norms_per_layer = 4;
+  return model;
+}
+
+/// Whose biases no key says.
+void read_glm4v(Model& model, const Keys&, Issues&) { model.attention_bias = model.model_type == "glm4v_text"; }
+
+Model glm_ocr() {
+  Model model = glm4v();
+  model.model_type = "glm_ocr_text";
+  sizes(model, 59392, 1024, 16, 16, 8, 4096, 131072);
+  model.attention_bias = false;
   return model;
 }
 
@@ -132,6 +214,10 @@ using enum HuggingFaceClass::AttentionBias;
 const HuggingFaceClass classes[] = {
     {cohere(), all, read_cohere},
     {cohere2(), all, read_rope_where_sliding},
+    {cohere2_moe(), all, read_cohere2_moe},
+    {hyperclovax(), all, read_hyperclovax},
+    {glm4v(), queries_keys_values, read_glm4v},
+    {glm_ocr(), queries_keys_values, read_glm4v},
     {glm(), queries_keys_values},
     {glm4(), queries_keys_values},
     {exaone4(), none, read_rope_where_sliding},

@@ -153,12 +153,19 @@ struct Renamed {
   std::string_view model_type;
   const char* of_class;
 };
-constexpr Renamed renamed[] = {{"kimi_k2", "deepseek_v3"},        {"gemma3", "gemma3_text"},
-                               {"gemma4", "gemma4_text"},         {"gemma4_unified", "gemma4_unified_text"},
-                               {"llama4", "llama4_text"},         {"qwen2_vl", "qwen2_vl_text"},
-                               {"qwen2_5_vl", "qwen2_5_vl_text"}, {"qwen2_5_omni_text", "qwen2_5_vl_text"},
-                               {"qwen3_vl", "qwen3_vl_text"},     {"qwen3_vl_moe", "qwen3_vl_moe_text"},
-                               {"qwen3_5", "qwen3_5_text"},       {"qwen3_5_moe", "qwen3_5_moe_text"}};
+constexpr Renamed renamed[] = {{"kimi_k2", "deepseek_v3"},
+                               {"gemma3", "gemma3_text"},
+                               {"gemma4", "gemma4_text"},
+                               {"gemma4_unified", "gemma4_unified_text"},
+                               {"llama4", "llama4_text"},
+                               {"qwen2_vl", "qwen2_vl_text"},
+                               {"qwen2_5_vl", "qwen2_5_vl_text"},
+                               {"qwen2_5_omni_text", "qwen2_5_vl_text"},
+                               {"qwen3_vl", "qwen3_vl_text"},
+                               {"qwen3_vl_moe", "qwen3_vl_moe_text"},
+                               {"qwen3_5", "qwen3_5_text"},
+                               {"qwen3_5_moe", "qwen3_5_moe_text"},
+                               {"paddleocr_vl", "paddleocr_vl_text"}};
 
 std::string class_of(const std::string& model_type) {
   for (const Renamed& one : renamed) {
