@@ -215,6 +215,7 @@ struct Lora {
   std::string targets = "q,k,v,o,gate,up,down";
   double dropout = 0.0;
   DType adapter_dtype = DType::automatic;
+  bool fused = false;  ///< attention's products with adapters are single operations (fms-acceleration)
   bool operator==(const Lora&) const = default;
 };
 

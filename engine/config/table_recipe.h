@@ -222,6 +222,9 @@ inline constexpr Field recipe_fields[] = {
      "probability", "Adapters", "Dropout on the adapters' input."},
     {"/recipe/lora/adapter_dtype", "lora_dtype", [](Config& c) -> Member { return c.recipe.lora.adapter_dtype; }, 0, 0,
      "", "Adapters", "Number format of the adapters; auto: as precision says."},
+    {"/recipe/lora/fused", "lora_fused", [](Config& c) -> Member { return c.recipe.lora.fused; }, 0, 1, "", "Adapters",
+     "A layer's product with its adapter is one operation, as fms-acceleration takes it from Unsloth: query, key and "
+     "value together where all three have adapters, and the attention projection."},
     {"/recipe/quantization", "quant", [](Config& c) -> Member { return c.recipe.quantization; }, 0, 0, "", "Adapters",
      "Number format in which frozen weights are stored."},
 

@@ -58,10 +58,10 @@ constexpr Missing<Config> of_blocks[] = {
      },
      "0"},
     {"/recipe/compile_blocks", "torch.compile of blocks with kernels of a library is",
-     "Set fused_norm, fused_mlp and fused_rope to false, or this.",
+     "Set fused_norm, fused_mlp, fused_rope and lora.fused to false, or this.",
      [](const Config& c) {
        return c.recipe.framework != Framework::torchtitan &&
-              (c.recipe.fused_norm || c.recipe.fused_mlp || c.recipe.fused_rope);
+              (c.recipe.fused_norm || c.recipe.fused_mlp || c.recipe.fused_rope || c.recipe.lora.fused);
      },
      "0"},
 };

@@ -13,6 +13,7 @@
 #include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/parallel/zero.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -25,6 +26,8 @@ bool has_megatron_layers(const Config& c) {
 bool is_interleaved(const Recipe& r) {
   return r.pipeline_parallel > 1 && r.pipeline_schedule == PipelineSchedule::interleaved;
 }
+
+bool fuses_adapters(const Recipe& r) { return r.lora.rank > 0 && r.lora.fused; }
 
 /// One line for each missing feature.
 constexpr Missing<Config> all_missing[] = {
@@ -68,6 +71,20 @@ constexpr Missing<Config> all_missing[] = {
        return c.recipe.lora.rank > 0 && (has_megatron_layers(c) || c.recipe.framework == Framework::torchtitan);
      },
      to_transformers},
+    {"/recipe/lora/fused", "Fused adapters of this model or framework are", "Set it to false.",
+     [](const Config& c) {
+       return fuses_adapters(c.recipe) &&
+              (c.recipe.framework != Framework::transformers || !transformers::has_fused_lora(c.model));
+     },
+     "0"},
+    {"/recipe/lora/fused", "Fused adapters of a whole MLP are",
+     "Leave gate, up or down out of lora.targets, or set it to false.",
+     [](const Config& c) {
+       const std::string& targets = c.recipe.lora.targets;
+       return fuses_adapters(c.recipe) && c.model.experts.num_experts == 0 && has_item(targets, "gate") &&
+              has_item(targets, "up") && has_item(targets, "down");
+     },
+     "0"},
     {"/recipe/fsdp_wrap_embeddings", "A loss that takes the head's weight, or chunks, with a head of its own group is",
      "Set it to false: embedding and head belong to the root then.",
      [](const Config& c) {

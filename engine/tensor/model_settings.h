@@ -23,6 +23,7 @@ struct FineTuning {
   double dropout = 0.0;
   DType dtype = DType::float32;  ///< of the adapters
   Quantization quantization = Quantization::none;
+  bool fused = false;  ///< products of attention with adapters are one operation
 };
 
 /// Tensor parallelism of the model that is built and runs: see parallel/tensor.h.

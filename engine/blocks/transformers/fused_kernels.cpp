@@ -44,4 +44,7 @@ bool has_fused_rope(const Model& model) {
          !has_own_block(*form) && model.latent_attention.kv_lora_rank == 0;
 }
 
+// fms-acceleration plugins/fused-ops-and-kernels, models/{llama,mistral,mixtral,granite}.py: get_mp_rules.
+bool has_fused_lora(const Model& model) { return has_item("llama,mistral,mixtral,granite", model.model_type); }
+
 }  // namespace trainmem::transformers

@@ -95,6 +95,8 @@ inline constexpr std::int64_t lightning_block = 256;
 
 /// Kernel libraries have one kernel that turns query and key of this model in place.
 bool has_fused_rope(const Model& model);
+/// fms-acceleration fuses the adapters of this model's attention.
+bool has_fused_lora(const Model& model);
 /// Liger-Kernel has one kernel for the gated product of this model's MLP.
 bool has_fused_mlp(const Model& model);
 

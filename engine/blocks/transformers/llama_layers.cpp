@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/blocks/fused_lora.h"
 #include "engine/blocks/transformers/deepseek_moe.h"
 #include "engine/blocks/transformers/experts.h"
 #include "engine/blocks/transformers/gated_delta_net.h"
@@ -66,20 +67,21 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
   const Size a = model_.num_attention_heads;
   const Size k = model_.num_key_value_heads;
   QueryKeyValue result;
+  Projections from(hidden, query_, key_, value_);
   if (model_.qk_norm == QkNorm::full && form_.norm != NormLayer::Form::cohere) {
     // models/olmo2/modeling_olmo2.py: all heads of a token are normalised together.
-    Tensor query = query_norm_(query_(hidden));
-    Tensor key = key_norm_(key_(hidden));
-    Tensor value = value_(hidden);
+    Tensor query = query_norm_(from.query());
+    Tensor key = key_norm_(from.key());
+    Tensor value = from.value();
     result.q = split_heads(std::move(query), a, d);
     result.k = split_heads(std::move(key), k, d);
     result.v = split_heads(std::move(value), k, d);
     return result;
   }
   if (form_.heads == LlamaForm::Heads::after_projections) {
-    Tensor query = query_(hidden);
-    Tensor key = key_(hidden);
-    Tensor value = value_(hidden);
+    Tensor query = from.query();
+    Tensor key = from.key();
+    Tensor value = from.value();
     result.q = split_heads(std::move(query), a, d);
     result.k = split_heads(std::move(key), k, d);
     result.v = split_heads(std::move(value), k, d);
@@ -87,19 +89,19 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
   }
   using At = LlamaForm::QueryKeyNorm;
   if (model_.qk_norm == QkNorm::none || form_.query_key_norm != At::heads_last) {
-    result.q = split_heads(query_(hidden), a, d);
-    result.k = split_heads(key_(hidden), k, d);
+    result.q = split_heads(from.query(), a, d);
+    result.k = split_heads(from.key(), k, d);
     if (form_.scaled_keys) result.k = multiply_number(result.k);
-    result.v = split_heads(value_(hidden), k, d);
+    result.v = split_heads(from.value(), k, d);
     if (model_.qk_norm == QkNorm::none || form_.query_key_norm == At::turned) return result;
     result.q = query_norm_(result.q);
     result.k = key_norm_(result.k);
     return result;
   }
   if (form_.heads == LlamaForm::Heads::transposed_last) {
-    Tensor query = heads_apart(query_(hidden), a, d);
-    Tensor key = heads_apart(key_(hidden), k, d);
-    Tensor value = heads_apart(value_(hidden), k, d);
+    Tensor query = heads_apart(from.query(), a, d);
+    Tensor key = heads_apart(from.key(), k, d);
+    Tensor value = heads_apart(from.value(), k, d);
     if (form_.output_gate) result.gate = gate_(hidden);  // models/afmoe/modeling_afmoe.py: AfmoeAttention
     query = query_norm_(query);
     key = key_norm_(key);
@@ -109,14 +111,14 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     return result;
   }
   if (form_.gated_attention) {  // models/qwen3_next/modeling_qwen3_next.py: Qwen3NextAttention
-    const std::vector<Tensor> halves = split(heads_apart(query_(hidden), a, Size(2) * d), {d, d}, 3);
+    const std::vector<Tensor> halves = split(heads_apart(from.query(), a, Size(2) * d), {d, d}, 3);
     result.gate = reshape(halves[1], {hidden.size(0), hidden.size(1), a * d});
     result.q = transpose(query_norm_(halves[0]), 1, 2);
   } else {
-    result.q = transpose(query_norm_(heads_apart(query_(hidden), a, d)), 1, 2);
+    result.q = transpose(query_norm_(heads_apart(from.query(), a, d)), 1, 2);
   }
-  result.k = transpose(key_norm_(heads_apart(key_(hidden), k, d)), 1, 2);
-  result.v = split_heads(value_(hidden), k, d);
+  result.k = transpose(key_norm_(heads_apart(from.key(), k, d)), 1, 2);
+  result.v = split_heads(from.value(), k, d);
   return result;
 }
 
@@ -214,7 +216,7 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
                                 : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
   out = reshape(std::move(out), joined);
   if (heads.gate.defined()) out = multiply(std::move(out), sigmoid(heads.gate));
-  out = output_(std::move(out));
+  out = has_fused_adapter(output_) ? fused_lora(out, output_) : output_(std::move(out));
   return form_.inner_dropout ? dropout(std::move(out), model_.hidden_dropout) : out;
 }
 
