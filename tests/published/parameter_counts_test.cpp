@@ -260,9 +260,9 @@ TEST_CASE("parameter counts: active parameters of the gpt-oss model cards, which
 TEST_CASE("parameter counts: active parameters as the papers print them") {
   // Mixtral of Experts: 13B; OLMoE: 1.3B; DeepSeek-V2: 21B; DeepSeek-V3: 37B; Qwen3 report: 3B and 22B of 30B and 235B.
   // Gemma 4 model card: 3.8B.
-  const std::pair<const char*, double> papers[] = {{"mixtral-8x7b", 13e9},   {"olmoe-1b-7b", 1.3e9},
-                                                   {"deepseek-v2", 21e9},    {"deepseek-v3", 37e9},
-                                                   {"qwen3-30b-a3b", 3.3e9}, {"qwen3-235b-a22b", 22e9}, {"gemma4-26b-a4b", 3.8e9}};
+  const std::pair<const char*, double> papers[] = {
+      {"mixtral-8x7b", 13e9},   {"olmoe-1b-7b", 1.3e9},    {"deepseek-v2", 21e9},    {"deepseek-v3", 37e9},
+      {"qwen3-30b-a3b", 3.3e9}, {"qwen3-235b-a22b", 22e9}, {"gemma4-26b-a4b", 3.8e9}};
   for (const auto& [id, active] : papers) {
     CAPTURE(id);
     CHECK(static_cast<double>(active_parameter_count(preset(id))) == Approx(active).epsilon(0.025));

@@ -73,11 +73,11 @@ struct LlamaForm {
   bool gated_attention = false;      ///< the query projection has a gate of the output beside each head
   bool output_gate = false;          ///< a linear layer of its own is the gate of attention's output
   bool turns_where_sliding = false;  ///< layers without a window have no RoPE
-  bool idle_window = false;     ///< a model without a window makes the mask of one of no tokens, and no layer takes it
-  bool turns_where_dense = false;    ///< layers without experts have RoPE even so
-  bool keeps_positions = false;      ///< the model's forward has the positions, its blocks are given none
-  bool masks_of_kinds = false;       ///< a mask for each kind of layers that there is, and no other
-  bool keys_in_place = false;        ///< latent attention: keys are written into one tensor in two pieces
+  bool idle_window = false;  ///< a model without a window makes the mask of one of no tokens, and no layer takes it
+  bool turns_where_dense = false;  ///< layers without experts have RoPE even so
+  bool keeps_positions = false;    ///< the model's forward has the positions, its blocks are given none
+  bool masks_of_kinds = false;     ///< a mask for each kind of layers that there is, and no other
+  bool keys_in_place = false;      ///< latent attention: keys are written into one tensor in two pieces
   /// When the experts that all tokens share run, and where they are added.
   enum class Shared { last, first, after_router, averaged } shared = Shared::last;
   bool sum_in_fp32 = false;      ///< of routed and shared experts
