@@ -98,7 +98,8 @@ bool is_quantized(const char* role) {
   if (selects("q,k,v,o,gate,up,down", role)) return true;
   for (const std::string_view other :
        {"shared expert gate", "output gate", "query, key, value and output gate", "beta and decay",
-        "query, key and value of linear attention", "beta", "decay", "linear attention projection"})
+        "query, key and value of linear attention", "beta", "decay", "linear attention projection", "router projection",
+        "layer embedding gate", "layer embedding output", "layer embedding projection"})
     if (role == other) return true;
   return false;
 }

@@ -16,7 +16,7 @@ class Gemma4Router {
         norm_(form.norm, {m.hidden_size}, false, false, dtype),
         scale_(make_parameter({m.hidden_size}, dtype, "router scale")),
         expert_scale_(make_parameter({m.experts.num_experts}, dtype, "expert scale")),
-        projection_(make_parameter({m.experts.num_experts, m.hidden_size}, dtype, "router")) {}
+        projection_(m.hidden_size, m.experts.num_experts, false, dtype, "router projection") {}
 
   /// The logits of the result are its probabilities.
   Routing operator()(const Tensor& tokens) const {
@@ -24,7 +24,7 @@ class Gemma4Router {
     Routing routing;
     Tensor hidden = norm_(tokens);
     hidden = multiply_number(hidden * scale_);
-    const Tensor scores = linear(hidden, projection_, {}, "router logits");
+    const Tensor scores = projection_(hidden);
     routing.logits = softmax(scores, DType::float32);
     const Chosen chosen = top_k(routing.logits, model_.experts.num_experts_per_tok);
     routing.experts = chosen.indices;
@@ -39,7 +39,8 @@ class Gemma4Router {
  private:
   const Model& model_;
   NormLayer norm_;
-  Tensor scale_, expert_scale_, projection_;
+  Tensor scale_, expert_scale_;
+  Linear projection_;
 };
 
 }  // namespace

@@ -49,6 +49,7 @@ void read_attention(Model& model, const Keys& keys, Issues& issues) {
   if (model.attention_k_eq_v) keys.read(model.num_global_key_value_heads, {"num_global_key_value_heads"});
   keys.read(model.num_kv_shared_layers, {"num_kv_shared_layers"});
   keys.read(model.use_double_wide_mlp, {"use_double_wide_mlp"});
+  if (!model.layer_types.empty()) model.sliding_window_pattern = 1;
   end_without_window(model, issues);
   const auto* bidirectional = keys.find({"use_bidirectional_attention"});
   if (bidirectional != nullptr && bidirectional->text == "all")
