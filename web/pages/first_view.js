@@ -1,10 +1,11 @@
 // What a first visit shows, written into the page: the calculator's own templates, drawn at build time from the
 // recorded answers. Script draws the same in its place.
 import { fileURLToPath } from 'node:url';
+import { render } from '@lit-labs/ssr';
+import { collectResult } from '@lit-labs/ssr/lib/render-result.js';
 import { build } from 'vite';
 
 const at = path => fileURLToPath(new URL(path, import.meta.url));
-const plain = value => String(value).replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
 
 /** A browser's global things that the element takes hold of when it is made. */
 const browser = { matchMedia: () => ({ matches: false, addEventListener() {} }) };
@@ -36,41 +37,23 @@ async function element(plugins) {
   return import(`data:text/javascript;base64,${Buffer.from(output[0].code).toString('base64')}`);
 }
 
-/**
- * A template of Lit as HTML. The policy of the page allows no style attributes: what they would say is collected in
- * `styles`, one rule each.
- */
-function written(value, styles) {
-  if (value === null || value === undefined || value === false || typeof value === 'symbol') return '';
-  if (Array.isArray(value)) return value.map(one => written(one, styles)).join('');
-  if (value._$litDirective$) return written(new value._$litDirective$({ type: 2 }).render(...value.values), styles);
-  if (!value.strings) return plain(value);
-  let text = value.strings[0];
-  value.values.forEach((part, index) => {
-    const [, kind, name] = text.match(/\s([@?.]?)([\w-]+)=$/) ?? [];
-    const inside = text.lastIndexOf('<') > text.lastIndexOf('>');
-    if (name !== undefined) {
-      text = text.slice(0, text.lastIndexOf(kind + name)).trimEnd();
-      if (kind === '.' && name === 'style') text += ` data-style="${styles.push(part) - 1}"`;
-      else if (kind === '.' || kind === '?') text += part ? ` ${name}` : '';
-      else if (kind === '' && typeof part !== 'symbol') text += ` ${name}="${plain(part)}"`;
-    } else text += inside ? plain(part ?? '') : written(part, styles);
-    text += value.strings[index + 1];
-  });
-  return text;
-}
-
 /** It answers nothing before script has come; opened with a link, the page hides it (site.css). */
 const frame = `[inert]{visibility:var(--recorded,visible)}slot{display:block}@media(scripting:none){.toolbar,.remedy button,.pick>svg{display:none}}`;
 
 /** The content of the element's shadow, and its style sheet. */
 export async function firstView(plugins, recorded) {
   const { draw, sheets } = await element(plugins);
-  const styles = [];
-  const content = written(draw(JSON.parse(recorded)), styles).replace(/\s+/g, ' ');
-  const rules = styles.map((style, index) => `[data-style='${index}']{${style}}`);
+  const drawn = await collectResult(render(draw(JSON.parse(recorded))));
+  // Nobody hydrates it: no marks of Lit. A property that is false is no attribute. The policy of the page allows no
+  // style attributes: each becomes a rule.
+  const rules = [];
+  const content = drawn
+    .replace(/<!--.*?-->|<\?>/gs, '')
+    .replace(/\schecked="(\w+)"/g, (_, checked) => (checked === 'true' ? ' checked' : ''))
+    .replace(/\sstyle="([^"]*)"/g, (_, style) => ` data-style="${rules.push(style) - 1}"`)
+    .replace(/\s+/g, ' ');
   return {
     content: `<div inert>${content}</div><slot></slot>`,
-    styles: [...sheets, ...rules, frame].join(''),
+    styles: [...sheets, ...rules.map((style, index) => `[data-style='${index}']{${style}}`), frame].join(''),
   };
 }

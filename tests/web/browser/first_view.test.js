@@ -2,14 +2,20 @@
 import assert from 'node:assert/strict';
 import { live, openCalculator, origin, pageTest, patient } from './chromium.js';
 
-/** Every piece of text of the first view, with the place where it stands. */
-const texts = page =>
+/** What is checked, and every piece of text of the first view with the place where it stands. */
+const seen = page =>
   page.locator('trainmem-calculator').evaluate(element => {
-    const found = [];
+    const checked = [...element.shadowRoot.querySelectorAll('.answer input:checked')];
+    const found = checked.map(one => `${one.name} ${one.value}`);
     for (const one of element.shadowRoot.querySelectorAll('.pickers *, .answer *')) {
-      const text = [...one.childNodes].filter(node => node.nodeType === 3).map(node => node.data).join('').trim();
+      const text = [...one.childNodes]
+        .filter(node => node.nodeType === 3)
+        .map(node => node.data)
+        .join('')
+        .trim();
       const { x, y, width, height } = one.getBoundingClientRect();
-      if (text && width > 1) found.push([text.replace(/\s+/g, ' '), ...[x, y, width, height].map(Math.round)].join(' | '));
+      if (text && width > 1)
+        found.push([text.replace(/\s+/g, ' '), ...[x, y, width, height].map(Math.round)].join(' | '));
     }
     return found;
   });
@@ -24,11 +30,11 @@ for (const width of [1280, 390])
       await page.route('**/trainmem-calculator.js', route => (refuse ? route.abort() : route.continue()));
       await page.goto(origin());
       await page.locator('trainmem-calculator [inert] .total').waitFor();
-      const carried = await texts(page);
+      const carried = await seen(page);
       assert.ok(carried.length > 20, carried.join('\n'));
       refuse = false;
       await openCalculator(page);
       assert.equal(await page.locator(`trainmem-calculator ${live}`).count(), 1);
-      assert.deepEqual(await texts(page), carried);
+      assert.deepEqual(await seen(page), carried);
     },
   );
