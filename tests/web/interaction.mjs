@@ -90,50 +90,69 @@ if (values.profile) {
 
 const field = label => page.getByLabel(label, { exact: true }).first();
 const press = key => page.keyboard.press(key);
+const rest = () => page.waitForTimeout(250);
+/** A hand comes to rest before it presses: scrolling and hovering are over then. */
+async function pointAt(locator) {
+  await locator.scrollIntoViewIfNeeded();
+  const box = await locator.boundingBox();
+  await page.mouse.move(box.x + Math.min(40, box.width / 2), box.y + box.height / 2);
+}
+async function click() {
+  await page.mouse.down();
+  await page.mouse.up();
+}
+/** Each makes ready, and gives the input that is measured. */
 const kinds = {
   async 'a digit typed'(round) {
     await field('Micro-batch size').focus();
     await press('End');
     await press('Backspace');
-    await press(String(1 + (round % 4)));
+    return () => press(String(1 + (round % 4)));
   },
   async 'an arrow key in a field'(round) {
     await field('Sequence length').focus();
-    await press(round % 2 ? 'ArrowDown' : 'ArrowUp');
+    return () => press(round % 2 ? 'ArrowDown' : 'ArrowUp');
   },
   async 'a slider'(round) {
     await page.locator('input[type=range]').first().focus();
-    await press(round % 2 ? 'ArrowLeft' : 'ArrowRight');
+    return () => press(round % 2 ? 'ArrowLeft' : 'ArrowRight');
   },
   async 'a switch'() {
     await page.locator('#knobs input[type=checkbox]').first().focus();
-    await press('Space');
+    return () => press('Space');
   },
   async 'a row opened'(round) {
-    await page.locator('tr.row button').nth(round % 4).click();
+    await pointAt(page.locator('tr.row button').nth(round % 4));
+    return click;
   },
   async 'a panel opened'(round) {
-    await page.locator(`#${['ladder', 'textbook', 'speed'][round % 3]} .unfold`).click();
+    await pointAt(page.locator(`#${['ladder', 'textbook', 'speed'][round % 3]} .unfold`));
+    return click;
   },
-  async 'units'(round) {
-    await page.locator(`input[name=units][value=${round % 2 ? 'GiB' : 'GB'}]`).click();
+  async units(round) {
+    await pointAt(page.locator(`input[name=units][value=${round % 2 ? 'GiB' : 'GB'}]`));
+    return click;
   },
   async 'a list opened'(round) {
-    await page.locator(`#picker-${['model', 'gpu', 'recipe'][round % 3]}`).click();
+    await pointAt(page.locator(`#picker-${['model', 'gpu', 'recipe'][round % 3]}`));
+    return click;
   },
   async 'a letter of a search'() {
-    await page.keyboard.type('ll');
+    return () => page.keyboard.type('ll');
   },
   async 'an arrow key in a list'() {
-    await press('ArrowDown');
-    await press('ArrowDown');
+    return async () => {
+      await press('ArrowDown');
+      await press('ArrowDown');
+    };
   },
   async 'a preset chosen'() {
-    await press('Enter');
+    return () => press('Enter');
   },
   async undo() {
-    await page.locator('body').click({ position: { x: 4, y: 400 } });
-    await press('Control+z');
+    await page.mouse.move(4, 400);
+    await click();
+    return () => press('Control+z');
   },
 };
 
@@ -141,9 +160,11 @@ const seen = new Map(Object.keys(kinds).map(kind => [kind, []]));
 const spent = new Map(Object.keys(kinds).map(kind => [kind, []]));
 for (let round = 0; round < Number(values.rounds); round++) {
   for (const [kind, act] of Object.entries(kinds)) {
+    const measured = await act(round);
+    await rest();
     const before = await clock();
     await page.evaluate(() => void (entries.length = 0));
-    await act(round);
+    await measured();
     await page.waitForTimeout(600);
     seen.get(kind).push(...(await page.evaluate(() => entries.splice(0))));
     const after = await clock();
@@ -153,14 +174,15 @@ for (let round = 0; round < Number(values.rounds); round++) {
 if (values.profile) await writeFile(values.profile, JSON.stringify((await session.send('Profiler.stop')).profile));
 
 const worst = (list, of) => Math.round(Math.max(0, ...list.map(of)));
+const typical = (list, of) => Math.round(median(list.map(of).concat(list.length ? [] : [0])));
 const mean = (list, of) => (list.reduce((sum, one) => sum + of(one), 0) / list.length).toFixed(0);
 console.log(`milliseconds, processor ${values.slow} times slower; task, script, style and layout: mean of the whole action`);
-console.log('input to paint, worst | waiting | handlers | task script style layout |');
+console.log('input to paint: worst, median | waiting | handlers | task script style layout |');
 for (const [kind, list] of seen) {
   const cost = spent.get(kind);
   const costs = ['task', 'script', 'style', 'layout'].map(name => mean(cost, one => one[name]).padStart(6)).join('');
   console.log(
-    `${String(worst(list, one => one.duration)).padStart(8)} ${String(worst(list, one => one.wait)).padStart(6)} ${String(worst(list, one => one.work)).padStart(6)} |${costs} | ${kind}`,
+    `${String(worst(list, one => one.duration)).padStart(8)} ${String(typical(list, one => one.duration)).padStart(6)} ${String(worst(list, one => one.wait)).padStart(6)} ${String(worst(list, one => one.work)).padStart(6)} |${costs} | ${kind}`,
   );
 }
 await browser.close();
