@@ -73,6 +73,8 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   private started = false;
   private callOff: (() => void) | undefined;
   private recording: Promise<unknown> | undefined;
+  /** The task in which the last answer is drawn: a key that comes up meanwhile is heard between the two. */
+  private turn: Promise<unknown> | undefined;
 
   constructor() {
     super();
@@ -157,6 +159,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   /** Before its recorded answers have come the page has nothing to draw. */
   protected override async scheduleUpdate(): Promise<unknown> {
     await this.recording;
+    await this.turn;
     return super.scheduleUpdate();
   }
 
@@ -219,6 +222,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
     if (change !== 'view') {
       this.cursor = undefined;
       this.companion.note();
+      if (this.hasUpdated) this.turn = new Promise(resolve => setTimeout(resolve));
     }
     const { good, issues, link, units, engine: loaded } = this.calculator.state;
     if (this.address && loaded && link) {

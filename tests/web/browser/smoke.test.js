@@ -214,3 +214,21 @@ pageTest('dark and light can be switched and are remembered only when chosen', {
   await page.locator(live).waitFor();
   assert.notEqual(await paper(), light);
 });
+
+pageTest('an answer is drawn in a task of its own: a key finds its turn before it', {}, async page => {
+  await openCalculator(page);
+  const [atOnce, drawn] = await page.locator('trainmem-calculator').evaluate(async element => {
+    const shown = () => element.shadowRoot.querySelector('.total').textContent;
+    const before = shown();
+    const answered = new Promise(resolve =>
+      element.addEventListener('trainmem-change', ({ detail }) => detail.link.includes('seq=8192') && resolve()),
+    );
+    element.calculator.set('/recipe/sequence_length', 8192);
+    await answered;
+    for (let turn = 0; turn < 20; turn++) await null;
+    const atOnce = shown() !== before;
+    await element.updateComplete;
+    return [atOnce, shown() !== before];
+  });
+  assert.deepEqual([atOnce, drawn], [false, true]);
+});

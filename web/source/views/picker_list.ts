@@ -43,7 +43,7 @@ function keys(view: View, picker: PickerState) {
 }
 
 /** As many as can be seen at once: the others are drawn when these are on the screen. */
-const inSight = 14;
+const inSight = { model: 12, gpu: 12, recipe: 8 } as const;
 /** What stands before the active one as a list opens: it is in sight without scrolling. */
 const before = 3;
 /** So many fill a list to its end, recipes with a line of description each. */
@@ -52,7 +52,7 @@ const filling = { model: 10, gpu: 10, recipe: 6 } as const;
 /** The first that is drawn. */
 function start({ section, matches, active, drawn }: PickerState): number {
   if (drawn >= matches.length) return 0;
-  const wished = active - before - Math.floor((drawn - inSight) / 2);
+  const wished = active - before - Math.floor((drawn - inSight[section]) / 2);
   return Math.max(0, Math.min(wished, matches.length - filling[section]));
 }
 
@@ -94,7 +94,7 @@ function families(section: SectionName, presets: readonly Preset[]): Family[] {
 export function opened({ calculator }: View, section: SectionName): PickerState {
   const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], '');
   const chosen = matches.findIndex(preset => preset.id === (calculator.preset(section)?.id ?? ''));
-  return { section, query: '', matches, active: Math.max(0, chosen), drawn: inSight };
+  return { section, query: '', matches, active: Math.max(0, chosen), drawn: inSight[section] };
 }
 
 export function list(view: View, picker: PickerState) {
@@ -158,7 +158,7 @@ export function list(view: View, picker: PickerState) {
         @input=${(event: Event) => {
           const query = (event.target as HTMLInputElement).value;
           const found = search(section, presets[lists[section]], query);
-          view.setPicker({ section, query, matches: found, active: 0, drawn: inSight });
+          view.setPicker({ section, query, matches: found, active: 0, drawn: inSight[section] });
         }}
         @keydown=${keys(view, picker)}
       />
@@ -174,7 +174,7 @@ export function list(view: View, picker: PickerState) {
     >
       ${repeat(families(section, shown), ({ key }) => key, family)}
     </div>
-    ${matches.length === 0 ? html`<p class="nothing muted" role="status">Nothing matches “${picker.query}”.${section === 'model' ? ' Import takes the config.json of any model.' : ''}</p>` : nothing}
+    ${matches.length === 0 ? html`<p class="nothing muted" role="status">Nothing matches “${picker.query}”.${section === 'model' ? ' Import reads the config.json of others.' : ''}</p>` : nothing}
   </div>`;
 }
 
