@@ -154,6 +154,14 @@ pageTest('plan: layouts of 64 GPUs; a wrong number is named', {}, async page => 
   assert.match(await page.locator('.answer').innerText(), /On each of 64 GPUs/);
 });
 
+pageTest('what cannot be computed is not called too large', {}, async page => {
+  await openCalculator(page, 'v=1&model=gpt2&gpu=h100-sxm&seq=512&end');
+  await page.locator('#sweeps').scrollIntoViewIfNeeded();
+  const said = page.locator('#sweeps [role=status]', { hasText: /tokens: .*1024/ });
+  await said.waitFor(slow);
+  assert.doesNotMatch(await said.innerText(), /fitting/);
+});
+
 pageTest('compare: A is pinned, B follows the fields, both stand in the link and survive a reload', {}, async page => {
   await openCalculator(page);
   await advised(page);

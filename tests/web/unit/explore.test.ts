@@ -21,11 +21,12 @@ describe('sweeps', () => {
   test('say where it stops fitting, if it does', () => {
     const fits = point('1', 10, 80, 'fits');
     const not = point('2', 90, 80, 'does_not_fit');
-    expect(stopsFitting([fits, fits, not])).toBe(2);
+    expect(stopsFitting([fits, fits, not])).toBe(not);
+    expect(stopsFitting([fits, refused, not])).toBe(not);
     expect(stopsFitting([fits, not, fits])).toBeUndefined();
     expect(stopsFitting([fits, fits])).toBeUndefined();
     expect(stopsFitting([not, not])).toBeUndefined();
-    expect(stopsFitting([fits, refused])).toBe(1);
+    expect(stopsFitting([fits, refused])).toBe(refused);
   });
 
   test('cut what is far beyond the capacity, and show all of what is not', () => {

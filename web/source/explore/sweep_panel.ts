@@ -83,12 +83,23 @@ function shortSize(parameters: number): string {
 
 const bytesOf = (point: SweepPoint) => (point.ok ? point.after.device.expected : 0);
 
-/** The first value from which on nothing fits, after one that does. */
-export function stopsFitting(points: readonly SweepPoint[]): number | undefined {
-  const fits = (point: SweepPoint) => point.ok && point.after.verdict.fit === 'fits';
+const fits = (point: SweepPoint) => point.ok && point.after.verdict.fit === 'fits';
+
+/** What follows the last that fits: the first that does not, else the first that cannot be computed. */
+export function stopsFitting(points: readonly SweepPoint[]): SweepPoint | undefined {
   const last = points.findLastIndex(fits);
-  if (last < 0 || last === points.length - 1) return undefined;
-  return last + 1;
+  if (last < 0) return undefined;
+  const beyond = points.slice(last + 1);
+  return beyond.find(({ ok }) => ok) ?? beyond[0];
+}
+
+/** Where the chart stops fitting, in a sentence. */
+function said(sweep: Sweep, points: readonly SweepPoint[]): string {
+  const edge = stopsFitting(points);
+  if (edge?.ok) return `Stops fitting at ${label(sweep, edge)}.`;
+  if (edge) return `${label(sweep, edge)}: ${edge.issues[0]?.message ?? 'this cannot be computed.'}`;
+  if (!points.some(fits)) return 'None of these fits.';
+  return points.every(fits) ? 'All of these fit.' : '';
 }
 
 /** Height of the chart in bytes: up to twice the capacity; columns beyond it are cut and say so. */
@@ -193,8 +204,7 @@ export function sweepPanel(explorer: Explorer, config: Config, sweep: Sweep, cho
   const { capacity } = explorer.good.result.verdict;
   const { points, axis } = sweep;
   const top = points ? chartTop(points, capacity) : 1;
-  const stop = points && stopsFitting(points);
-  const edge = points && stop !== undefined ? points[stop] : undefined;
+  const edge = points && stopsFitting(points);
   const room = capacity > 0 && capacity < top;
   const body = () => html`<p class="lead">The same configuration with one thing varied. Choose a column to go there.</p>
     <fieldset class="axes">
@@ -214,7 +224,7 @@ export function sweepPanel(explorer: Explorer, config: Config, sweep: Sweep, cho
                     if (!explorer.readonly && point.value !== sweep.present)
                       explorer.apply(withValue(config, axis, point.value), label(sweep, point));
                   };
-                  return html`${column(sweep, point, top, units, go)}${index + 1 === stop ? html`<li class="stop" aria-hidden="true"></li>` : nothing}`;
+                  return html`${column(sweep, point, top, units, go)}${edge?.ok && points[index + 1] === edge ? html`<li class="stop" aria-hidden="true"></li>` : nothing}`;
                 })}
               </ol>
               ${
@@ -225,17 +235,7 @@ export function sweepPanel(explorer: Explorer, config: Config, sweep: Sweep, cho
           : html`<p class="muted">Computing …</p>`
       }
     </div>
-    <p class="muted said" role="status">
-      ${
-        edge
-          ? html`Stops fitting at ${label(sweep, edge)}.`
-          : points?.every(point => point.ok && point.after.verdict.fit === 'fits')
-            ? 'All of these fit.'
-            : points && !points.some(point => point.ok && point.after.verdict.fit === 'fits')
-              ? 'None of these fits.'
-              : nothing
-      }
-    </p>
+    <p class="muted said" role="status">${points ? said(sweep, points) : nothing}</p>
     ${points ? table(sweep, points, units) : nothing}`;
   const gist = 'sequence length, micro-batch, GPUs, model size';
   return fold(explorer, 'sweeps', 'Memory against one thing', gist, body, points === undefined);
