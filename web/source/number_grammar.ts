@@ -107,7 +107,7 @@ class Reader {
     const suffix = /^\s*([a-z]+)/i.exec(this.text.slice(this.at));
     if (!suffix) return value;
     const factor = suffixFactor(suffix[1]!, this.unit);
-    if (factor === undefined) throw new Error(`"${suffix[1]}" is not a known suffix`);
+    if (factor === undefined) throw new Error(`"${suffix[1]}" is not a suffix: k, M, B, T, Ki, Mi and Gi are`);
     this.at += suffix[0].length;
     return value * factor;
   }

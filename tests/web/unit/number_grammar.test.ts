@@ -61,7 +61,7 @@ describe('a number field refuses, with the reason', () => {
     ['', 'A number is missing.'],
     ['   ', 'A number is missing.'],
     ['abc', '"abc" is not a number.'],
-    ['12q', '"q" is not a known suffix.'],
+    ['12q', '"q" is not a suffix: k, M, B, T, Ki, Mi and Gi are.'],
     ['4k5', '"5" is not understood.'],
     ['(1+2', 'A closing bracket is missing.'],
     ['1+', 'A number is missing.'],
@@ -71,7 +71,7 @@ describe('a number field refuses, with the reason', () => {
     ['10^400', 'This is not a finite number.'],
     ['1'.repeat(65), 'This is too long for a number.'],
     ['Infinity', '"Infinity" is not a number.'],
-    ['0x10', '"x" is not a known suffix.'],
+    ['0x10', '"x" is not a suffix: k, M, B, T, Ki, Mi and Gi are.'],
   ])('%s', (text, message) => {
     expect(value(text)).toBe(message);
   });
@@ -150,7 +150,7 @@ describe('signs and suffixes', () => {
     ['7 \u2212 2', {}, 5],
     ['2*3**2', {}, 18],
     ['5b', { unit: 'bytes' }, 5],
-    ['5bb', { unit: 'bytes' }, '"bb" is not a known suffix.'],
+    ['5bb', { unit: 'bytes' }, '"bb" is not a suffix: k, M, B, T, Ki, Mi and Gi are.'],
     ['5 KB', { unit: 'bytes' }, 5000],
     ['5 KiB', { unit: 'bytes' }, 5120],
     ['2g', { unit: 'tokens' }, 2e9],
