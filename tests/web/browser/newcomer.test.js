@@ -84,6 +84,47 @@ pageTest('a pasted file says what the page would answer before it is used', {}, 
   assert.equal(await total(page), promised);
 });
 
+for (const width of [1280, 390])
+  pageTest(
+    `numbers have room for all their digits, ${width} pixels wide`,
+    { viewport: { width, height: 844 } },
+    async page => {
+      await openCalculator(
+        page,
+        'v=1&model=gpt3-175b&gpu=a100-80gb-sxm&recipe=megatron-gpt3-175b&seq=2048&ga=1536&end',
+      );
+      await page.getByLabel('Accumulation steps', { exact: true }).waitFor();
+      const clipped = await page
+        .locator('#knobs .group:first-child input[inputmode]')
+        .evaluateAll(inputs => inputs.filter(one => one.scrollWidth > one.clientWidth).map(({ value }) => value));
+      assert.deepEqual(clipped, []);
+    },
+  );
+
+pageTest(
+  'on a phone a comparison has its title above its buttons, and every size in one line',
+  { viewport: { width: 390, height: 844 } },
+  async page => {
+    await openCalculator(page);
+    await page.getByRole('button', { name: 'Compare' }).click();
+    const comparison = page.locator('#compare');
+    await comparison.waitFor();
+    const place = async selector => comparison.locator(selector).first().boundingBox();
+    const [title, button] = [await place('h3'), await place('button')];
+    assert.ok(title.y + title.height <= button.y, JSON.stringify({ title, button }));
+    const broken = await comparison.locator('td[title]').evaluateAll(cells =>
+      cells
+        .filter(cell => {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1;
+        })
+        .map(({ innerText }) => innerText),
+    );
+    assert.deepEqual(broken, []);
+  },
+);
+
 pageTest('a link that cannot be computed leaves no empty page', {}, async page => {
   await page.goto(`${origin()}/#v=1&model=llama2-7b&gpu=h100-sxm&tp=3&end`);
   await page.getByText('The answer stands here as soon as the configuration can be computed.').waitFor(slow);

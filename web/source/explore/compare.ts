@@ -31,6 +31,8 @@ function linesOf(a: GoodAnswer['result'], b: GoodAnswer['result']): Line[] {
   return [...counters, ...parts];
 }
 
+const held = (bytes: number, units: Units) => (bytes === 0 ? 'none' : gigabytes(bytes, units));
+
 /** "+3.2 GiB", "−3.2 GiB", "same": the sign is a word for eyes and ears alike. */
 function differenceWords(a: number, b: number, units: Units): string {
   if (a === b) return 'same';
@@ -131,9 +133,23 @@ class TrainmemCompare extends LitElement {
         table {
           font-size: 12.5px;
         }
+        .head h3 {
+          flex-basis: 100%;
+        }
         th,
         td {
           padding-inline-start: 6px;
+        }
+        .swatch {
+          margin-inline-end: 5px;
+        }
+        td .fit > svg {
+          display: none;
+        }
+      }
+      @container (max-width: 340px) {
+        th,
+        td {
           white-space: normal;
         }
       }
@@ -176,8 +192,8 @@ class TrainmemCompare extends LitElement {
           ${linesOf(a.result, b.result).map(
             line => html`<tr>
               <th scope="row">${line.part ? html`<span class="swatch" data-part=${line.part}></span>` : nothing}${line.name}</th>
-              <td title=${exactBytes(line.a)}>${gigabytes(line.a, units)}</td>
-              <td title=${exactBytes(line.b)}>${gigabytes(line.b, units)}</td>
+              <td title=${exactBytes(line.a)}>${held(line.a, units)}</td>
+              <td title=${exactBytes(line.b)}>${held(line.b, units)}</td>
               <td class=${line.b > line.a ? 'more' : line.b < line.a ? 'less' : 'muted'} title=${exactBytes(Math.abs(line.b - line.a))}>
                 ${differenceWords(line.a, line.b, units)}
               </td>

@@ -212,6 +212,16 @@ export const fieldStyles = css`
     background: none;
     font-size: 14px;
   }
+  /* A long number takes the room of its unit. */
+  @supports (field-sizing: content) {
+    .box input[inputmode] {
+      flex: 1 0 auto;
+      inline-size: auto;
+      max-inline-size: 100%;
+      padding-inline-end: 4px;
+      field-sizing: content;
+    }
+  }
   .box select {
     appearance: none;
     padding-inline-end: 28px;
@@ -229,8 +239,11 @@ export const fieldStyles = css`
     pointer-events: none;
   }
   .unit {
-    flex: none;
+    flex: 0 1 auto;
     padding-inline-end: 9px;
+    overflow: hidden;
+    text-overflow: ellipsis;
+    white-space: nowrap;
     color: var(--muted);
     font-size: 12.5px;
   }
