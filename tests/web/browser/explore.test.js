@@ -154,6 +154,24 @@ pageTest('plan: layouts of 64 GPUs; a wrong number is named', {}, async page => 
   assert.match(await page.locator('.answer').innerText(), /On each of 64 GPUs/);
 });
 
+pageTest('layouts that are still looked for are those of no other configuration', {}, async page => {
+  await openCalculator(page);
+  await advised(page);
+  await unfold(page, 'plan');
+  await page.getByLabel('GPUs', { exact: true }).fill('64');
+  const button = page.locator('#plan button[type=submit]');
+  await button.evaluate(one => {
+    one.click();
+    document.querySelector('trainmem-calculator').calculator.set('/recipe/micro_batch_size', 2);
+  });
+  await settled(page);
+  // The worker answers one question after another: advice comes after the layouts.
+  await page.locator('#advice[aria-busy=true]').waitFor({ ...slow, state: 'attached' });
+  await page.locator('#advice[aria-busy=false]').waitFor({ ...slow, state: 'attached' });
+  assert.equal(await page.locator('.layouts').count(), 0);
+  assert.equal(await button.innerText(), 'Find layouts');
+});
+
 pageTest('what cannot be computed is not called too large', {}, async page => {
   await openCalculator(page, 'v=1&model=gpt2&gpu=h100-sxm&seq=512&end');
   await page.locator('#sweeps').scrollIntoViewIfNeeded();

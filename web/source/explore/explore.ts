@@ -207,7 +207,8 @@ class TrainmemExplore extends LitElement implements Explorer {
   protected override willUpdate(properties: PropertyValues<this>): void {
     if (!properties.has('good') || this.good.link === this.asked) return;
     const text = this.gpusAsked ? this.plan.text : String(gpusToTry(this.good.result));
-    this.plan = { ...this.plan, text, plan: undefined };
+    this.plan = { ...this.plan, text, busy: false, plan: undefined };
+    this.loaded?.forget('plan');
     this.asked = this.good.link;
     if (this.asked !== this.doneLink) this.done = '';
     clearTimeout(this.timer);
