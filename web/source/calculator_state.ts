@@ -10,6 +10,7 @@ export interface Draft {
 
 export interface Remark {
   text: string;
+  warning?: boolean;
   /** Words on the button that applies `config`. */
   action?: string;
   config?: Config;

@@ -305,8 +305,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
 
   copyLink = async (): Promise<void> => {
     await this.updateComplete;
-    await copyText(this.shareAddress());
-    this.copied = true;
+    this.copied = await copyText(this.shareAddress());
     this.requestUpdate();
     setTimeout(() => {
       this.copied = false;

@@ -188,3 +188,39 @@ pageTest('the dialogs are fetched when they are first opened', {}, async (page, 
   await (await importing(page)).waitFor();
   assert.equal(fetched(), 1);
 });
+
+pageTest('without the clipboard’s interface the text of the open dialog is copied all the same', {}, async page => {
+  await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+  await openCalculator(page);
+  const dialog = await exporting(page);
+  await dialog.getByRole('tab', { name: 'Link' }).click();
+  const link = await dialog.locator('pre').innerText();
+  await dialog.getByRole('button', { name: 'Copy', exact: true }).click();
+  await dialog.getByText('Copied').waitFor();
+  await page.keyboard.press('Escape');
+  const reading = await importing(page);
+  await reading.getByLabel('Text to read').focus();
+  await page.keyboard.press('Control+v');
+  assert.equal(await reading.getByLabel('Text to read').inputValue(), link);
+});
+
+pageTest('a copy that the browser refuses is not called one', {}, async page => {
+  await page.addInitScript(() => {
+    Object.defineProperty(navigator, 'clipboard', { value: undefined });
+    document.execCommand = () => false;
+  });
+  await openCalculator(page);
+  const dialog = await exporting(page);
+  await dialog.getByRole('button', { name: 'Copy', exact: true }).click();
+  await dialog.getByText('The browser refuses').waitFor();
+});
+
+pageTest('a dialog that does not come says so, and comes when asked again', { tolerate: /Failed to/ }, async page => {
+  let refuse = true;
+  await page.route(/assets\/open-[\w-]+\.js/, route => (refuse ? route.abort() : route.continue()));
+  await openCalculator(page);
+  await page.getByRole('button', { name: 'Import' }).click();
+  await page.getByText('This dialog could not be fetched.').waitFor();
+  refuse = false;
+  await importing(page).then(dialog => dialog.waitFor());
+});

@@ -119,8 +119,8 @@ export class ExportDialog {
   }
 
   private copy = async (kind: Kind): Promise<void> => {
-    await copyText(kind.text());
-    this.say('Copied');
+    const dialog = this.view.shadowRoot?.querySelector('dialog') ?? undefined;
+    this.say((await copyText(kind.text(), dialog)) ? 'Copied' : 'The browser refuses; the text can be selected.');
   };
 
   private saveAs = async (kind: Kind): Promise<void> => {

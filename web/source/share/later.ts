@@ -10,19 +10,28 @@ export class Sharing {
     private readonly address: () => string,
   ) {}
 
-  async bring(file?: File): Promise<void> {
-    const [{ openImport }] = await this.wholly(import('./open.js'));
-    await openImport(this.host, file);
+  bring(file?: File): Promise<void> {
+    return this.wholly(({ openImport }) => openImport(this.host, file));
   }
 
-  async take(): Promise<void> {
-    const [{ openExport }] = await this.wholly(import('./open.js'));
-    openExport(this.host, this.address());
+  take(): Promise<void> {
+    return this.wholly(({ openExport }) => openExport(this.host, this.address()));
   }
 
-  /** A dialog, and the engine. */
-  private wholly<Dialogs>(dialogs: Promise<Dialogs>): Promise<[Dialogs, unknown]> {
-    return Promise.all([dialogs, this.host.calculator.state.engine?.finish?.()]);
+  /** With the dialogs and the engine, or with a word why not. */
+  private async wholly(open: (dialogs: typeof import('./open.js')) => unknown): Promise<void> {
+    const { calculator } = this.host;
+    const load = () => import('./open.js');
+    try {
+      const [dialogs] = await Promise.all([load().catch(load), calculator.state.engine?.finish?.()]);
+      await open(dialogs);
+    } catch {
+      calculator.state.remark = {
+        text: 'This dialog could not be fetched. Check the network and try again.',
+        warning: true,
+      };
+      calculator.redraw();
+    }
   }
 
   /** A file dropped on the calculator is one to bring; anything else is left to the browser. */

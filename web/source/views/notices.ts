@@ -29,8 +29,9 @@ function linkHead(notice: readonly Issue[]): string {
 export function linkNotice(view: View) {
   const { notice, remark } = view.calculator.state;
   if (notice.length === 0 && !remark) return nothing;
-  return html`<div class="notice ${notice.length > 0 ? 'warn' : ''}" role="status">
-    ${notice.length > 0 ? icons.warning() : icons.check()}
+  const warning = notice.length > 0 || remark?.warning;
+  return html`<div class="notice ${warning ? 'warn' : ''}" role="status">
+    ${warning ? icons.warning() : icons.check()}
     <div>
       ${
         notice.length > 0
