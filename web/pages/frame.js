@@ -1,12 +1,19 @@
 // What the pages of the site have in common: head and top. In site/*.html stand <!-- head: title | description --> and
 // <!-- top -->; the pages of models (preset_pages.js) take the same.
+import { createHash } from 'node:crypto';
 
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%231b1c1f'/%3E%3Crect x='6' y='7' width='9' height='5' rx='1' fill='%234ab3fe'/%3E%3Crect x='6' y='14' width='20' height='5' rx='1' fill='%23f5a630'/%3E%3Crect x='6' y='21' width='14' height='5' rx='1' fill='%2385c286'/%3E%3C/svg%3E";
 
-/** A content policy; `scripts` and `styles` are the hashes of what stands inline. */
+/** What stands inline, for a content policy. */
+export const hash = text => ` 'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The reader's own choice of light or dark (source/theme.ts), on every page and before anything is drawn. */
+const theme = `try{const theme=localStorage.getItem('trainmem-theme');if(theme==='dark'||theme==='light')document.documentElement.style.colorScheme=theme}catch{}`;
+
+/** A content policy; `scripts` and `styles` are the hashes of what else stands inline. */
 export const policy = ({ scripts = '', styles = '' } = {}) =>
-  `default-src 'none'; script-src 'self'${scripts} 'wasm-unsafe-eval'; style-src 'self'${styles}; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types lit-html trainmem trainmem-explore`;
+  `default-src 'none'; script-src 'self'${hash(theme)}${scripts} 'wasm-unsafe-eval'; style-src 'self'${styles}; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types lit-html trainmem trainmem-explore`;
 
 const nav = [
   ['', 'Calculator'],
@@ -29,6 +36,7 @@ export const head = ({ title, description, preview = title, type = 'article', ro
 <meta name="color-scheme" content="light dark" />
 <meta name="theme-color" content="#faf9f6" media="(prefers-color-scheme: light)" />
 <meta name="theme-color" content="#131417" media="(prefers-color-scheme: dark)" />
+<script>${theme}</script>
 <link rel="icon" href="${icon}" />
 <link rel="stylesheet" href="${root}${styles}" />`;
 

@@ -1,12 +1,9 @@
 // What lets a page begin sooner: index.html carries its style sheet and what a first visit shows. Its script and its
 // recorded answers follow once that is on the screen; opened with a link it asks for them, and for the engine, at once.
 // An embedded page always asks for the engine. The content policy names what stands inline by its hash.
-import { createHash } from 'node:crypto';
 import { firstView } from './first_view.js';
-import { policy } from './frame.js';
+import { hash, policy } from './frame.js';
 import { firstLink } from './prerender.js';
-
-export const hash = text => ` 'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 const fetched = (address, as, rel = 'preload') => `<link rel="${rel}" as="${as}" crossorigin href="${address}">`;
 

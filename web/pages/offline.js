@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
-import { hash } from './head_start.js';
+import { hash } from './frame.js';
 
 const at = path => fileURLToPath(new URL(path, import.meta.url));
 

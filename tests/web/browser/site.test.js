@@ -167,3 +167,15 @@ pageTest('print shows the answer and its rows, in light colours, without control
     .evaluate(element => getComputedStyle(element).backgroundColor);
   assert.equal(background, 'rgb(255, 255, 255)');
 });
+
+for (const name of ['', 'method.html', 'm/llama2-7b/'])
+  pageTest(
+    `a reader's choice of dark holds before script has come, on /${name}`,
+    { tolerate: /Failed to/ },
+    async page => {
+      await page.route('**/trainmem-calculator.js', route => route.abort());
+      await page.addInitScript(() => localStorage.setItem('trainmem-theme', 'dark'));
+      await page.goto(`${origin()}/${name}`);
+      assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'dark');
+    },
+  );
