@@ -84,6 +84,29 @@ pageTest('a pasted file says what the page would answer before it is used', {}, 
   assert.equal(await total(page), promised);
 });
 
+pageTest(
+  'by keyboard no field hides under the strip that explains it',
+  { viewport: { width: 1280, height: 700 } },
+  async page => {
+    await openCalculator(page);
+    await page.getByLabel('Framework', { exact: true }).focus();
+    const hidden = [];
+    for (let stop = 0; stop < 40; stop++) {
+      const at = await page.locator('trainmem-calculator').evaluate(async element => {
+        await element.updateComplete;
+        const { activeElement } = element.shadowRoot;
+        const strip = element.shadowRoot.querySelector('.strip').getBoundingClientRect();
+        const inside = activeElement.closest('#knobs') !== null;
+        return { inside, name: activeElement.id, under: activeElement.getBoundingClientRect().bottom - strip.top };
+      });
+      if (!at.inside) break;
+      if (at.under > 0) hidden.push(at);
+      await page.keyboard.press('Tab');
+    }
+    assert.deepEqual(hidden, []);
+  },
+);
+
 for (const width of [1280, 390])
   pageTest(
     `numbers have room for all their digits, ${width} pixels wide`,

@@ -247,6 +247,8 @@ export const controlStyles = css`
       inset-block-start: 66px;
       max-block-size: calc(100vh - 78px);
       overflow-y: auto;
+      /* What has the focus stays clear of the strip below. */
+      scroll-padding-block-end: 132px;
       scrollbar-width: thin;
       scrollbar-color: var(--outline) transparent;
     }
