@@ -39,7 +39,10 @@ test('a model is found by its name on the Hugging Face hub, and by the name of a
 
 test('a model is found by the names of its other checkpoints', () => {
   const checkpoints = ['meta-llama/Llama-3.3-70B-Instruct', 'deepseek-ai/DeepSeek-R1-Distill-Llama-70B'];
-  const presets = [{ id: 'llama3.1-8b', name: 'Llama 3.1 8B' }, { id: 'llama3.1-70b', name: 'Llama 3.1 70B', checkpoints }];
+  const presets = [
+    { id: 'llama3.1-8b', name: 'Llama 3.1 8B' },
+    { id: 'llama3.1-70b', name: 'Llama 3.1 70B', checkpoints },
+  ];
   const found = (query: string) => search('model', presets, query).map(({ id }) => id);
   expect(found('deepseek r1 distill')).toEqual(['llama3.1-70b']);
   expect(found('Llama 3.3')).toEqual(['llama3.1-70b']);
