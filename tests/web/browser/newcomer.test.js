@@ -148,6 +148,28 @@ pageTest(
   },
 );
 
+pageTest(
+  'in the narrowest window no heading runs into the arrow that opens its panel',
+  { viewport: { width: 320, height: 700 } },
+  async page => {
+    await openCalculator(page);
+    await page.locator('#textbook .unfold').waitFor();
+    await page.locator('#plan .unfold').waitFor(slow);
+    const met = await page
+      .locator('.unfold')
+      .evaluateAll(headings =>
+        headings
+          .filter(
+            one =>
+              one.firstElementChild.getBoundingClientRect().right >
+              one.querySelector('svg').getBoundingClientRect().left,
+          )
+          .map(one => one.innerText),
+      );
+    assert.deepEqual(met, []);
+  },
+);
+
 pageTest('a link that cannot be computed leaves no empty page', {}, async page => {
   await page.goto(`${origin()}/#v=1&model=llama2-7b&gpu=h100-sxm&tp=3&end`);
   await page.getByText('The answer stands here as soon as the configuration can be computed.').waitFor(slow);

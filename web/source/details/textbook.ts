@@ -83,6 +83,8 @@ export const textbookStyles = css`
   }
   .formulahead {
     min-block-size: 34px;
+    padding-block: 4px;
+    line-height: 1.35;
     font-size: 13.5px;
   }
   @media (pointer: coarse) {

@@ -142,6 +142,17 @@ export const planStyles = css`
     font-size: 13.5px;
     line-height: 1.4;
   }
+  @container (max-width: 420px) {
+    .layouts li {
+      grid-template-columns: minmax(0, 1fr) auto;
+    }
+    .layouts li > div {
+      grid-column: 1 / -1;
+    }
+    .layouts .saves {
+      text-align: start;
+    }
+  }
   @media (pointer: coarse) {
     .ask .box {
       block-size: 44px;

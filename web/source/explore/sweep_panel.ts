@@ -152,7 +152,7 @@ function column(sweep: Sweep, point: SweepPoint, top: number, units: Units, go: 
             html`<span class="slab" data-part=${segment.name} .style=${`block-size:${part(segment.bytes)}`}></span>`,
         )}
         <span class="slab" data-part="outside" .style=${`block-size:${part(beside)}`}></span>
-        ${total > top ? html`<span class="cut">${bytes(total, units)}</span>` : nothing}
+        ${total > top ? html`<span class="cut">${bytes(total, units).replace(/(\d{3})\.\d+/, '$1')}</span>` : nothing}
       </span>
       <span class="tick">${tick(sweep, point)}</span>
     </button>

@@ -75,6 +75,9 @@ export const foldStyles = css`
       padding-block: 12px;
       padding-inline-end: 28px;
     }
+    .unfold > span:first-child {
+      flex: 0 1 auto;
+    }
     .unfold > .gist {
       flex-basis: 100%;
       text-align: start;
