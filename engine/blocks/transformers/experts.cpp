@@ -174,7 +174,7 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
     return view(out, x.shape());
   }
   // models/deepseek_v3/modeling_deepseek_v3.py, DeepseekV3MoE: beside shared experts the router takes its own view.
-  const bool own_view = shared_ && !form_.sum_in_fp32;
+  const bool own_view = shared_ && !form_.sum_in_fp32 && form_.shared != LlamaForm::Shared::averaged;
   const Routing routing = (*router_)(own_view ? rows_of(x) : tokens);
   if (shared_ && form_.shared == LlamaForm::Shared::after_router) {  // models/afmoe/modeling_afmoe.py
     const Tensor shared = view(shared_at(tokens), x.shape());
@@ -192,7 +192,8 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
     const Tensor shared = shared_at(tokens);
     return view(multiply_number(std::move(out) + shared), x.shape());
   }
-  Tensor out = (*experts_)(into_latent_ ? (*into_latent_)(tokens) : tokens, routing);
+  const Tensor routed = own_view ? rows_of(x) : tokens;  // after the router's
+  Tensor out = (*experts_)(into_latent_ ? (*into_latent_)(routed) : routed, routing);
   if (out_of_latent_) out = (*out_of_latent_)(std::move(out));
   out = view(out, x.shape());
   if (!shared_) return out;

@@ -15,8 +15,8 @@ class GraniteMoe : public FeedForwardPart {
  public:
   GraniteMoe(const Model& m, const LlamaForm& form, DType dtype)
       : model_(m),
-        experts_(m, dtype),
-        router_(make_parameter({m.experts.num_experts, m.hidden_size}, dtype, "router")) {
+        router_(make_parameter({m.experts.num_experts, m.hidden_size}, dtype, "router")),
+        experts_(m, dtype) {
     if (m.experts.n_shared_experts > 0) shared_.emplace(m, form, dtype, Size(shared_expert_width(m)));
   }
 
@@ -47,8 +47,8 @@ class GraniteMoe : public FeedForwardPart {
   }
 
   const Model& model_;
-  RoutedExperts experts_;
   Tensor router_;
+  RoutedExperts experts_;
   std::optional<FeedForward> shared_;
 };
 

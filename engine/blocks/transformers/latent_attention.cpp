@@ -35,7 +35,6 @@ Tensor LatentSelfAttention::query(const Tensor& hidden, Tensor& latent) const {
 void LatentSelfAttention::turn(Tensor& q, Tensor& k, const BlockInputs& inputs) const {
   switch (form_.turning) {
     case LlamaForm::Turning::complex: return apply_rotary_complex(q, k, inputs.cos);
-    case LlamaForm::Turning::pairs: return apply_rotary_pairs(q, k, inputs.cos, inputs.sin);
     case LlamaForm::Turning::even_and_odd: return apply_rotary_even_and_odd(q, k, inputs.cos, inputs.sin);
     default: return apply_rotary(q, k, inputs.cos, inputs.sin);
   }

@@ -111,7 +111,8 @@ class Llama4Experts : public FeedForwardPart {
       scores = scattered(top.values, top.indices, logits.shape());
       scores = to(sigmoid(to(scores, DType::float32)), scores.dtype());
     }
-    Tensor routed = all_experts(flat, scores);
+    const Tensor copies = scored_copies(flat, scores);  // held to the end, as the variable routed_in
+    Tensor routed = all_experts(view(copies, {n, tokens, h}));
     Tensor out;
     {
       const Place place("shared expert");
@@ -122,22 +123,26 @@ class Llama4Experts : public FeedForwardPart {
   }
 
  private:
-  Tensor all_experts(const Tensor& flat, const Tensor& scores) const {
+  /// Every token for every expert, times the expert's score for it.
+  Tensor scored_copies(const Tensor& flat, const Tensor& scores) const {
     const Place place("experts");
     const Size n = model_.experts.num_experts;
-    const Size h = model_.hidden_size;
-    const Size i = model_.experts.moe_intermediate_size;
     const Size tokens = flat.size(0);
-    Tensor repeated = contiguous(expand(unsqueeze(flat, 0), {n, tokens, h}), "tokens for every expert");
-    repeated = view(std::move(repeated), {n * tokens, h});
+    Tensor repeated = contiguous(expand(unsqueeze(flat, 0), {n, tokens, flat.size(1)}), "tokens for every expert");
+    repeated = view(std::move(repeated), {n * tokens, flat.size(1)});
     const Tensor column = reshape(transpose(scores, 0, 1), {n * tokens, 1});
-    Tensor input = multiply(std::move(repeated), column, "scored tokens for every expert");
-    const Tensor gate_up = bmm(view(std::move(input), {n, tokens, h}), gate_up_, "expert gate and up");
+    return multiply(std::move(repeated), column, "scored tokens for every expert");
+  }
+
+  Tensor all_experts(const Tensor& copies) const {
+    const Place place("experts");
+    const Size i = model_.experts.moe_intermediate_size;
+    const Tensor gate_up = bmm(copies, gate_up_, "expert gate and up");
     const std::vector<Tensor> halves = split(gate_up, {i, i}, -1);
     Tensor active = activate(halves[0], model_.hidden_act);
     active = halves[1] * std::move(active);
     Tensor out = bmm(std::move(active), down_, "expert down");
-    return view(std::move(out), {n * tokens, h});
+    return view(std::move(out), {copies.size(0) * copies.size(1), copies.size(2)});
   }
 
   const Model& model_;

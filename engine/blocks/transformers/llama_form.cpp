@@ -222,7 +222,7 @@ LlamaForm deepseek_v2() {
 LlamaForm deepseek_v3(const char* model_type) {
   LlamaForm result(model_type);
   result.keys_in_place = true;
-  result.turning = LlamaForm::Turning::pairs;
+  result.turning = LlamaForm::Turning::even_and_odd;
   return result;
 }
 
@@ -234,6 +234,7 @@ LlamaForm qwen2_moe() {
 
 LlamaForm llama4() {
   LlamaForm result("llama4_text");
+  result.holds_attention = true;
   result.turning = LlamaForm::Turning::complex;
   return result;
 }

@@ -32,8 +32,7 @@ struct LlamaForm {
     nemotron,               ///< the first channels, joined after both are turned
     halves,                 ///< the two halves of the channels each by itself
     complex,                ///< latent attention: as complex numbers
-    pairs,                  ///< latent attention: neighbouring channels are moved apart first
-    even_and_odd,           ///< the same since 5.16: every second channel by itself, and the others
+    even_and_odd,           ///< latent attention: every second channel by itself, and the others
     helium,                 ///< neighbouring channels as pairs, with tables that every block makes
     glm,                    ///< the same of the first channels
     glm_positions,          ///< the same in models that see: three positions for each token, put together once
@@ -77,6 +76,7 @@ struct LlamaForm {
   bool turns_where_dense = false;  ///< layers without experts have RoPE even so
   bool keeps_positions = false;    ///< the model's forward has the positions, its blocks are given none
   bool masks_of_kinds = false;     ///< a mask for each kind of layers that there is, and no other
+  bool holds_attention = false;  ///< what attention gives has a variable of its own in the block
   bool keys_in_place = false;      ///< latent attention: keys are written into one tensor in two pieces
   /// When the experts that all tokens share run, and where they are added.
   enum class Shared { last, first, after_router, averaged } shared = Shared::last;

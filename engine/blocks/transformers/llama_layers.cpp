@@ -172,8 +172,7 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
     }
     case LlamaForm::Turning::ernie: return apply_rotary_ernie(q, k, neighbours_table(cos), neighbours_table(sin));
     case LlamaForm::Turning::complex:
-    case LlamaForm::Turning::even_and_odd:
-    case LlamaForm::Turning::pairs: return;  // of latent attention
+    case LlamaForm::Turning::even_and_odd: return;  // of latent attention
   }
 }
 

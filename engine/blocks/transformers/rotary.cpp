@@ -188,16 +188,6 @@ void apply_rotary_complex(Tensor& q, Tensor& k, const Tensor& turns, int heads) 
   q = std::move(turned_q);
 }
 
-void apply_rotary_pairs(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
-  const auto apart = [](const Tensor& x) {
-    const Shape& s = x.shape();
-    return reshape(transpose(view(x, {s[0], s[1], s[2], s[3] / 2, 2}), 4, 3), s);
-  };
-  q = apart(q);
-  k = apart(k);
-  apply_rotary(q, k, cos, sin);
-}
-
 void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin) {
   Tensor turned_q = q;
   Tensor turned_k = k;

@@ -49,9 +49,7 @@ void apply_rotary_halves(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
 /// DeepSeek-V2: pairs of channels as complex numbers, in fp32; `turns` (1, s, width) holds complex numbers too.
 /// `heads`: the dimension of query and key that counts their heads.
 void apply_rotary_complex(Tensor& q, Tensor& k, const Tensor& turns, int heads = 1);
-/// DeepSeek-V3: the two channels of each pair are moved to the two halves first.
-void apply_rotary_pairs(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
-/// The same since 5.16: even and odd channels each by itself; `heads`: the dimension that counts their heads.
+/// DeepSeek-V3: even and odd channels each by itself; `heads`: the dimension that counts their heads.
 void apply_rotary_even_and_odd(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin, int heads = 1);
 
 /// OLMo: tables in fp32, the results cast to what query and key were.
