@@ -32,9 +32,14 @@ class LlamaBlock : public Block {
     Tensor residual = hidden;
     hidden = norm_at("norm before attention", input_norm_, hidden);
     Tensor weights;  // of eager attention: held until the block returns
-    Tensor attended = (*attention_)(hidden, inputs, weights);
-    if (!form_.holds_attention) hidden = std::move(attended);
-    hidden = add_to(residual, form_.holds_attention ? attended : hidden, false);
+    Tensor attended;
+    if (form_.holds_attention) {
+      attended = (*attention_)(hidden, inputs, weights);
+      hidden = add_to(residual, attended, false);
+    } else {
+      hidden = (*attention_)(hidden, inputs, weights);
+      hidden = add_to(residual, hidden, false);
+    }
     residual = hidden;
     hidden = norm_at("norm before MLP", post_attention_norm_, hidden);
     hidden = (*mlp_)(hidden);
