@@ -59,6 +59,11 @@ constexpr Change changes[] = {
      attention_kernel},
     {"fused_attention", "FlashAttention", no_scores, Cost::none, faster_scores, flash_paper, of(AttentionKernel::flash),
      attention_kernel},
+    {"layer_kernels", "Kernels for layers that do not attend",
+     "Mamba's, delta networks' and convolutions' kernels keep a few tensors, PyTorch's operations one after each "
+     "other.",
+     Cost::none, "Faster: flash-linear-attention, mamba-ssm and causal-conv1d are installed.",
+     "transformers models/bamba/modeling_bamba.py: is_fast_path_available", 0, layer_kernels},
     {"plain_loss", "Logits as newer versions keep them", "One fp32 copy of the logits goes.", Cost::none,
      "Costs nothing: transformers does so from 4.46 on.", "", of(Loss::full), loss_kind},
     {"fused_loss", "Fused cross-entropy", "Softmax and its gradient take no tensors of their own.", Cost::none,

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/config/layer_types.h"
 #include "engine/config/shard_group.h"
 
 namespace trainmem {
@@ -66,6 +67,12 @@ bool smaller_micro_batch(Config& c, std::int64_t factor) {
 bool attention_kernel(Config& c, std::int64_t kernel) {
   const bool torch_name = static_cast<AttentionKernel>(kernel) == AttentionKernel::sdpa;
   return !(torch_name && is_megatron(c)) && set(c.recipe.attention, static_cast<AttentionKernel>(kernel));
+}
+
+bool layer_kernels(Config& c, std::int64_t) {
+  const bool has_some = has_mamba(c.model) || has_layer_type(c.model, LayerType::conv) ||
+                        has_layer_type(c.model, LayerType::linear_attention);
+  return has_some && turn_on<&Recipe::fast_path>(c, 0);
 }
 
 bool loss_kind(Config& c, std::int64_t kind) { return set(c.recipe.loss, static_cast<Loss>(kind)); }

@@ -11,6 +11,8 @@ namespace trainmem {
 /// Micro-batches of a `factor`-th as many sequences, 0: of one, in as many more accumulation steps.
 bool smaller_micro_batch(Config& c, std::int64_t factor);
 bool attention_kernel(Config& c, std::int64_t kernel);
+/// Kernels of layers that do not attend, in place of PyTorch's operations.
+bool layer_kernels(Config& c, std::int64_t);
 bool loss_kind(Config& c, std::int64_t kind);
 bool optimizer_kind(Config& c, std::int64_t kind);
 bool optimizer_step(Config& c, std::int64_t kind);

@@ -34,6 +34,7 @@ class Search {
 
   Remedy run() {
     Config config = start_;
+    take_kernels(config);
     Bytes peak = estimate_peak(config).allocated;
     while (made_.size() < most_changes) {
       // Where the tensors fit and the pools around them do not, less of the pools has to lie unused.
@@ -46,6 +47,13 @@ class Search {
   }
 
  private:
+  /// First of all: without them every other try would take hundreds of times as long to compute.
+  void take_kernels(Config& config) {
+    for (const Change* change : allowed_) {
+      if (change->apply == layer_kernels && make(*change, config)) made_.push_back(change);
+    }
+  }
+
   bool grow_pools_in_place(Config& config) {
     for (const Change* change : allowed_) {
       if (change->apply != turn_on<&Recipe::expandable_segments>) continue;
