@@ -76,7 +76,7 @@ struct LlamaForm {
   bool turns_where_dense = false;  ///< layers without experts have RoPE even so
   bool keeps_positions = false;    ///< the model's forward has the positions, its blocks are given none
   bool masks_of_kinds = false;     ///< a mask for each kind of layers that there is, and no other
-  bool holds_attention = false;  ///< what attention gives has a variable of its own in the block
+  bool holds_attention = false;    ///< what attention gives has a variable of its own in the block
   bool keys_in_place = false;      ///< latent attention: keys are written into one tensor in two pieces
   /// When the experts that all tokens share run, and where they are added.
   enum class Shared { last, first, after_router, averaged } shared = Shared::last;
