@@ -90,6 +90,18 @@ TEST_CASE("published runs: dense Megatron-LM on B200 within 0.02 %, transformers
 }
 
 // fms-acceleration, Mixtral 8x7B with LoRA on one A100 and under FSDP1, in 16 and in 4 bits: each expert a module.
+TEST_CASE("published runs: QLoRA with fused adapters on one A100 within 0.02 %") {
+  int runs = 0;
+  for (const MeasuredScore& one : accuracy().measured) {
+    if (one.file != "fms-acceleration" || one.confidence == Confidence::uncertain || !one.scored()) continue;
+    if (one.id.find("bnb-foak") == std::string::npos || one.id.find("-g1-") == std::string::npos) continue;
+    CAPTURE(one.id, one.error());
+    ++runs;
+    CHECK(std::abs(one.error()) <= 0.0002);
+  }
+  CHECK(runs >= 8);
+}
+
 TEST_CASE("published runs: Mixtral of older releases of transformers within 0.7 %") {
   int runs = 0;
   for (const MeasuredScore& one : accuracy().measured) {
