@@ -89,15 +89,26 @@ function marketed(preset: Preset): string {
   return size > 0 ? `${size} GiB ${size}GB` : '';
 }
 
+const wordsOf = (query: string) =>
+  query
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter(Boolean);
+
+/** The checkpoint that a query means; empty if the preset's own names have its words. */
+export function checkpointOf(preset: Preset, query: string): string {
+  const wanted = wordsOf(query);
+  const says = (name: string) => wanted.every(word => name.toLowerCase().includes(word));
+  if (says([preset.id, preset.name, asText(preset.hugging_face_id)].join(' '))) return '';
+  return ((preset.checkpoints ?? []) as string[]).find(says) ?? '';
+}
+
 /**
  * Every word of the query must occur somewhere in the preset's names, those of its other checkpoints too, or be a name on
  * the Hugging Face hub that goes on from the preset's, as "…-Instruct" does. Names that begin with the query stand first.
  */
 export function search(section: SectionName, presets: readonly Preset[], query: string): Preset[] {
-  const wanted = query
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .filter(Boolean);
+  const wanted = wordsOf(query);
   const all = ordered(section, presets);
   if (wanted.length === 0) return section === 'recipe' ? [noRecipe, ...all] : all;
   const found = all.filter(preset => {

@@ -1,7 +1,7 @@
 // How a reader finds a preset: by any part of its name, in any order, under its family.
 
 import type { Preset } from '@source/border.js';
-import { familyTitle, search } from '@source/preset_search.js';
+import { checkpointOf, familyTitle, search } from '@source/preset_search.js';
 import { describe, expect, test } from 'vitest';
 
 const models: Preset[] = [
@@ -46,6 +46,10 @@ test('a model is found by the names of its other checkpoints', () => {
   const found = (query: string) => search('model', presets, query).map(({ id }) => id);
   expect(found('deepseek r1 distill')).toEqual(['llama3.1-70b']);
   expect(found('Llama 3.3')).toEqual(['llama3.1-70b']);
+  const [, big] = presets;
+  expect(checkpointOf(big as Preset, 'r1')).toBe('deepseek-ai/DeepSeek-R1-Distill-Llama-70B');
+  expect(checkpointOf(big as Preset, 'llama 70b')).toBe('');
+  expect(checkpointOf(big as Preset, 'qwen')).toBe('');
 });
 
 test('a GPU is found by the memory it is sold with', () => {

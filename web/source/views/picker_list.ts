@@ -4,7 +4,7 @@ import { css, html, nothing } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { Preset, SectionName } from '../border.js';
 import { asText } from '../format.js';
-import { detail, familyTitle, heading, search } from '../preset_search.js';
+import { checkpointOf, detail, familyTitle, heading, search } from '../preset_search.js';
 import { icons } from './icons.js';
 import { titles } from './pickers.js';
 import type { PickerState, View } from './view.js';
@@ -98,7 +98,7 @@ export function opened({ calculator }: View, section: SectionName): PickerState 
 }
 
 export function list(view: View, picker: PickerState) {
-  const { section, matches, active, drawn } = picker;
+  const { section, matches, active, drawn, query } = picker;
   const { presets } = view.calculator.state.engine!;
   const { units } = view.calculator.state;
   const chosen = view.calculator.preset(section)?.id ?? '';
@@ -106,7 +106,7 @@ export function list(view: View, picker: PickerState) {
   const from = start(picker);
   const shown = matches.slice(from, from + drawn);
   const option = (preset: Preset) => {
-    const described = section === 'recipe' ? asText(preset.description) : '';
+    const described = section === 'recipe' ? asText(preset.description) : checkpointOf(preset, query);
     return html`<div
       role="option"
       id="option-${section}-${preset.id}"
