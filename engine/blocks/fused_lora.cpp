@@ -144,10 +144,9 @@ std::vector<Tensor> lora_node(const Tensor& x, const std::vector<const Linear*>&
       const Tensor& kept_x = held[0];
       const DType dtype = kept_x.dtype();
       const Size tokens = kept_x.elements() / kept_x.size(-1);
-      const auto factor = [&](int layer, int which) -> const Tensor& {
-        return held[static_cast<std::size_t>(1 + 2 * layer + which)];
-      };
-      for (int i = 0; i < count; ++i) give_adapters(b, 1 + 2 * i, factor(i, 0), factor(i, 1), tokens, dtype);
+      const auto a_of = [&](int layer) -> const Tensor& { return held[1 + 2 * static_cast<std::size_t>(layer)]; };
+      const auto b_of = [&](int layer) -> const Tensor& { return held[2 + 2 * static_cast<std::size_t>(layer)]; };
+      for (int i = 0; i < count; ++i) give_adapters(b, 1 + 2 * i, a_of(i), b_of(i), tokens, dtype);
       if (!b.wants(0)) return;
       Tensor of_x;
       for (int i = 0; i < count; ++i) {
@@ -160,7 +159,7 @@ std::vector<Tensor> lora_node(const Tensor& x, const std::vector<const Linear*>&
           of_x = count > 1 ? kept_x : temporary(kept_x.shape(), dtype);  // LoRA_QKV: out = X
         }
         copy.reset();
-        add_of_adapter(kept_x.shape(), factor(i, 0), factor(i, 1), tokens, dtype);
+        add_of_adapter(kept_x.shape(), a_of(i), b_of(i), tokens, dtype);
       }
       b.give(0, view(std::move(of_x), kept_x.shape()));
     };
