@@ -138,9 +138,8 @@ void read_linear_attention(Model& model, const HuggingFaceKeys& keys) {
 
 void derive(Model& model) {
   if (model.num_key_value_heads == 0) model.num_key_value_heads = model.num_attention_heads;
-  if (model.head_dim == 0 && model.num_attention_heads != 0) {
-    model.head_dim = model.hidden_size / model.num_attention_heads;
-  }
+  const std::int64_t heads = model.num_attention_heads.recorded();
+  if (model.head_dim == 0 && heads > 0) model.head_dim = model.hidden_size / heads;
   if (model.latent_attention.kv_lora_rank != 0) {
     model.head_dim = model.latent_attention.qk_nope_head_dim + model.latent_attention.qk_rope_head_dim;
   }
