@@ -47,7 +47,7 @@ class Search {
   }
 
  private:
-  /// First of all: without them every other try would take hundreds of times as long to compute.
+  /// First of all: without them every other try takes tens of times as long to compute.
   void take_kernels(Config& config) {
     for (const Change* change : allowed_) {
       if (change->apply == layer_kernels && make(*change, config)) made_.push_back(change);
