@@ -1,22 +1,17 @@
 // config.json of Gemma 4.
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/accuracy/translate.h"
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/huggingface/config.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
+#include "tests/huggingface_models.h"
 
 using namespace trainmem;
 
 namespace {
-
-Model read(const std::string& text, Issues& issues) {
-  return model_from_huggingface(huggingface_config(nlohmann::json::parse(text)), issues);
-}
 
 /// layer_types: `turns` times `sliding` layers with a window and one without.
 std::string turns(int sliding, int times) {
@@ -76,19 +71,8 @@ TEST_CASE("Hugging Face: the text part of a Gemma 4 is the model of its preset")
       }));
   CAPTURE(preset);
   Issues issues;
-  Config own;
-  own.model = read("{" + std::string(rotary) + text + "}", issues);
-  Config of_preset;
-  apply_model_preset(preset, of_preset, issues);
+  CHECK(differences_from_preset("{" + std::string(rotary) + text + "}", preset, issues).empty());
   CHECK(issues.empty());
-  own.model_preset = of_preset.model_preset;
-  complete(own);
-  complete(of_preset);
-  std::string differences;
-  for (const Field& field : config_fields())
-    if (std::string(field.path).rfind("/model/", 0) == 0 && !same(field, own, of_preset))
-      differences += std::string(field.path) + " ";
-  CHECK(differences.empty());
 }
 
 // Counted by transformers 5.16 itself: the parameters of AutoModelForCausalLM.from_config.
@@ -99,13 +83,13 @@ TEST_CASE("Hugging Face: parameters of Gemma 4") {
   CHECK(parameter_count(named("gemma4-e4b").model) == 7'463'013'376);
   CHECK(parameter_count(named("gemma4-e2b").model) == 4'628'569'344);
   Issues issues;
-  CHECK(parameter_count(read(R"({"model_type": "gemma4_text"})", issues)) == 5'077'177'856);
-  CHECK(parameter_count(read(R"({"model_type": "gemma4_text", "hidden_size": 256, "intermediate_size": 640,
+  CHECK(parameter_count(read_huggingface(R"({"model_type": "gemma4_text"})", issues)) == 5'077'177'856);
+  CHECK(parameter_count(read_huggingface(R"({"model_type": "gemma4_text", "hidden_size": 256, "intermediate_size": 640,
     "num_hidden_layers": 6, "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 32, "global_head_dim": 64,
     "vocab_size": 5003, "vocab_size_per_layer_input": 4001, "hidden_size_per_layer_input": 32,
     "num_kv_shared_layers": 3, "use_double_wide_mlp": true, "layer_types": )" +
-                                 turns(2, 2) + "}",
-                             issues)) == 7'808'096);
+                                             turns(2, 2) + "}",
+                                         issues)) == 7'808'096);
   CHECK(issues.empty());
 }
 
@@ -118,7 +102,7 @@ TEST_CASE("Hugging Face: what Gemma 4 can say and no forward does") {
   }));
   CAPTURE(text);
   Issues issues;
-  read(text, issues);
+  read_huggingface(text, issues);
   REQUIRE(issues.size() == 1);
   CHECK(issues[0].code == "not_yet_modelled");
   CHECK(issues[0].path == path);

@@ -1,21 +1,16 @@
 // config.json of classes that are new in transformers 5.
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/accuracy/translate.h"
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/huggingface/config.h"
 #include "tests/catch.h"
+#include "tests/huggingface_models.h"
 
 using namespace trainmem;
 
 namespace {
-
-Model read(const std::string& text, Issues& issues) {
-  return model_from_huggingface(huggingface_config(nlohmann::json::parse(text)), issues);
-}
 
 /// `times` a list of words of a configuration.
 std::string listed(const std::string& words, int times) {
@@ -67,19 +62,8 @@ TEST_CASE("Hugging Face: a published config.json of a new class is the model of 
   }));
   CAPTURE(preset);
   Issues issues;
-  Config own;
-  own.model = read(text, issues);
-  Config of_preset;
-  apply_model_preset(preset, of_preset, issues);
+  CHECK(differences_from_preset(text, preset, issues).empty());
   CHECK(issues.empty());
-  own.model_preset = of_preset.model_preset;
-  complete(own);
-  complete(of_preset);
-  std::string differences;
-  for (const Field& field : config_fields())
-    if (std::string(field.path).rfind("/model/", 0) == 0 && !same(field, own, of_preset))
-      differences += std::string(field.path) + " ";
-  CHECK(differences.empty());
 }
 
 TEST_CASE("Hugging Face: what new classes can say and no forward does") {
@@ -95,7 +79,7 @@ TEST_CASE("Hugging Face: what new classes can say and no forward does") {
   }));
   CAPTURE(text);
   Issues issues;
-  read(text, issues);
+  read_huggingface(text, issues);
   REQUIRE(issues.size() == 1);
   CHECK(issues[0].code == "not_yet_modelled");
   CHECK(issues[0].path == path);
@@ -103,7 +87,7 @@ TEST_CASE("Hugging Face: what new classes can say and no forward does") {
 
 TEST_CASE("Hugging Face: lists of dense layers and layers with experts") {
   Issues issues;
-  const Model model = read(
+  const Model model = read_huggingface(
       R"({"model_type": "hy_v3", "num_hidden_layers": 4, "mlp_layer_types": ["dense", "dense", "sparse", "sparse"]})",
       issues);
   CHECK(model.experts.first_k_dense_replace == 2);
