@@ -152,14 +152,24 @@ Tensor reduce_rows(Tensor argument) {
   return result;
 }
 
+Tensor partition_ids(const Shape& shape, const Rule& rule, Tensor& mask) {
+  const auto flags = [&] { return allocate(shape, DType::boolean, {&rule}); };
+  {
+    const Tensor below = flags();
+    const Tensor above = flags();
+    mask = flags();
+  }
+  const Tensor copy = allocate(shape, DType::int64, {&rule});
+  return allocate(shape, DType::int64, {&rule});
+}
+
 Tensor vocabulary_embedding(const Tensor& table, const Tensor& ids) {
   const Ref<Node> node = begin_node(embedding_rule, {&table});
   keep(node, ids);
-  // _MaskPartial: ids of other GPUs' rows become 0.
-  const Tensor mask = allocate(ids.shape(), DType::boolean, {&embedding_rule});
   Tensor result;
   {
-    const Tensor masked = allocate(ids.shape(), ids.dtype(), {&embedding_rule});
+    Tensor mask;
+    const Tensor masked = partition_ids(ids.shape(), embedding_rule, mask);
     Shape shape = ids.shape();
     shape.append(table.size(1));
     result = allocate(shape, table.dtype(), {&embedding_rule});

@@ -40,6 +40,10 @@ Model tensor_parallel_share(const Model& model, const Recipe& recipe);
 /// under FSDP; else the optimizer steps them apart: one call takes either DTensors or tensors.
 std::int32_t replicated_parameter_group();
 
+/// Ids of this GPU's rows, those of others become 0; `mask` tells them apart: torch/distributed/tensor/_ops/
+/// _embedding_ops.py, _MaskPartial._partition_value.
+Tensor partition_ids(const Shape& shape, const Rule& rule, Tensor& mask);
+
 /// What a module with column-wise layers starts from: the whole sequence.
 Tensor gather_sequence(Tensor x);
 /// Input of one column-wise layer: the gradient is summed over the GPUs.

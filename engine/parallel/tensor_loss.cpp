@@ -1,6 +1,7 @@
 // Loss parallel: pytorch torch/distributed/tensor/parallel/loss.py, line by line.
 #include "engine/parallel/tensor.h"
 #include "engine/tensor/autograd.h"
+#include "engine/tensor/dispatch_mode.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem {
@@ -40,41 +41,30 @@ Tensor log_softmax(const Tensor& x) {
   return result;
 }
 
-/// _MaskPartial._partition_value: labels of this GPU's part, and the mask of the others.
-Tensor partition(const Size& rows, Tensor& mask) {
-  const auto flags = [&] { return allocate({rows}, DType::boolean, {&nll_rule}); };
-  {
-    const Tensor below = flags();
-    const Tensor above = flags();
-    mask = flags();
-  }
-  const Tensor copy = allocate({rows}, DType::int64, {&nll_rule});
-  return allocate({rows}, DType::int64, {&nll_rule});
+/// torch.where(target != ignore_index, ..., 0)
+Tensor where_not_ignored(const Shape& shape, DType dtype) {
+  const Tensor valid = allocate(shape, DType::boolean, {&nll_rule});
+  return allocate(shape, dtype, {&nll_rule});
 }
 
 Tensor gradient_of_logits(const Tensor& x, const Tensor& total) {
   const Size rows = x.size(0);
   const auto make = [&](const Shape& shape, DType dtype) { return allocate(shape, dtype, {&nll_rule}); };
   Tensor gradient = make({}, total.dtype());  // divided by the number of labels
-  Tensor safe;
-  {
-    const Tensor valid = make({rows, 1}, DType::boolean);
-    safe = make({rows, 1}, DType::int64);
-  }
+  const Tensor safe = where_not_ignored({rows, 1}, DType::int64);
   const Tensor input = allocate(x.shape(), x.dtype(), {&nll_rule, "gradient of log-probabilities"});
   Tensor mask;
-  const Tensor masked = partition(rows, mask);
+  const Tensor masked = partition_ids({rows}, nll_rule, mask);
   Tensor update;
   {
     const Tensor cast = make({rows}, x.dtype());
     update = make({rows}, x.dtype());
   }
   const Tensor range = make({rows}, DType::int64);
-  {
-    const Tensor valid = make({rows, 1}, DType::boolean);
-    gradient = make({rows, 1}, x.dtype());
-  }
-  const Tensor probabilities = make(x.shape(), x.dtype());
+  gradient = where_not_ignored({rows, 1}, x.dtype());
+  Tensor probabilities = allocate(x.shape(), x.dtype(), {&nll_rule, "probabilities"});
+  if (!DispatchMode::is_on())  // a recorder takes one from them in place
+    probabilities = allocate(x.shape(), x.dtype(), {&nll_rule, "probabilities, less one at the labels"});
   return allocate(x.shape(), x.dtype(), {&nll_rule, "gradient of logits"});
 }
 
@@ -86,19 +76,20 @@ Tensor negative_log_likelihood(const Tensor& x, const Tensor& labels) {
   const auto make = [&](const Shape& shape, DType dtype, const char* role = nullptr) {
     return allocate(shape, dtype, {&nll_rule, role});
   };
-  Tensor chosen;
-  {
-    Tensor mask;
-    const Tensor safe = make({rows}, DType::int64);
-    const Tensor masked = partition(rows, mask);
-    chosen = make({rows, 1}, x.dtype());
-    chosen = make({rows, 1}, x.dtype());  // all-reduced
-    chosen = make({rows}, x.dtype());     // negated
-    chosen = make({rows}, x.dtype());     // of valid labels
-  }
+  const Tensor safe = where_not_ignored({rows}, DType::int64);
+  Tensor mask;
+  const Tensor masked = partition_ids({rows}, nll_rule, mask);
+  const Tensor chosen = make({rows, 1}, x.dtype());
+  mask = Tensor();  // its part is applied
+  const Tensor reduced = make({rows, 1}, x.dtype());
+  Tensor negated = make({rows}, x.dtype());
+  const Tensor losses = where_not_ignored({rows}, x.dtype());
+  negated = Tensor();
   Tensor total;
   {
+    Tensor valid = make({rows}, DType::boolean);
     const Tensor count = make({}, DType::int64);
+    valid = Tensor();
     total = make({}, x.dtype(), "total weight");
   }
   keep(node, total);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/tensor/dispatch_mode.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/work.h"
 
@@ -34,7 +35,8 @@ void arrive(Tensor& waiting, Tensor gradient, bool distributed) {
     waiting = std::move(gradient);
     return;
   }
-  if (!distributed && waiting.sole_owner()) return;  // added in place
+  const bool new_sum = distributed && !DispatchMode::is_on();  // a recorder adds the parts of DTensors in place, too
+  if (!new_sum && waiting.sole_owner()) return;                // added in place
   waiting = sum_of_gradients(std::move(waiting), std::move(gradient));
 }
 
