@@ -146,6 +146,7 @@ bool applies(Only only, const SteppedTensor& tensor) {
     case Only::no_blocks: return !in_blocks(tensor, state_block);
     case Only::small_blocks: return in_blocks(tensor, small_state_block);
     case Only::no_small_blocks: return !in_blocks(tensor, small_state_block);
+    case Only::whole_gradients: return tensor.whole_gradient;
   }
   return true;
 }

@@ -52,6 +52,7 @@ enum class Only : std::uint8_t {
   no_blocks,
   small_blocks,  ///< large, and whole blocks of small_state_block elements
   no_small_blocks,
+  whole_gradients,  ///< of which this GPU steps a part: see SteppedTensor
 };
 
 struct StateLine {
@@ -127,6 +128,7 @@ struct SteppedTensor {
   DType parameter = DType::float32;
   DType gradient = DType::float32;
   DType state = DType::float32;
+  bool whole_gradient = false;  ///< a DTensor that every GPU has whole, of a parameter that is divided
 
   Size elements() const;
 };

@@ -7,14 +7,32 @@ namespace {
 constexpr const char* adafactor_hf_source = "transformers src/transformers/optimization.py: Adafactor.step";
 
 constexpr const char* roots = "square roots of the second moments";
+constexpr Rule adam_part{"clone",
+                         "this GPU's rows of a gradient that it has whole, made for each operation that takes it",
+                         "pytorch torch/distributed/tensor/_redistribute.py: redistribute_local_tensor"};
 constexpr StepLine adam_foreach[] = {
+    make(0, Extent::full, Format::gradient, Only::whole_gradients, adam_part),  // _foreach_lerp_
+    drop(0, Only::whole_gradients),
+    make(0, Extent::full, Format::gradient, Only::whole_gradients, adam_part),  // _foreach_addcmul_, twice
+    make(1, Extent::full, Format::gradient, Only::whole_gradients, adam_part),
+    drop(1, Only::whole_gradients),
+    drop(0, Only::whole_gradients),
     make(0, Extent::full, Format::state, Only::all,
          {"_foreach_sqrt", roots, "pytorch torch/optim/adam.py: _multi_tensor_adam, exp_avg_sq_sqrt"}),
 };
 constexpr Rule adam_loop_root{"sqrt", roots, "pytorch torch/optim/adam.py: _single_tensor_adam, denom"};
 constexpr Rule adam_loop_quotient{"div", "denominator of the update; lives until the next one is made",
                                   "pytorch torch/optim/adam.py: _single_tensor_adam, denom"};
+constexpr StepLine adam_fused[] = {
+    make(0, Extent::full, Format::gradient, Only::whole_gradients, adam_part),
+};
 constexpr StepLine adam_loop[] = {
+    make(2, Extent::full, Format::gradient, Only::whole_gradients, adam_part),  // lerp_
+    drop(2, Only::whole_gradients),
+    make(2, Extent::full, Format::gradient, Only::whole_gradients, adam_part),  // addcmul_, twice
+    make(3, Extent::full, Format::gradient, Only::whole_gradients, adam_part),
+    drop(3, Only::whole_gradients),
+    drop(2, Only::whole_gradients),
     make(1, Extent::full, Format::state, Only::all, adam_loop_root),
     make(0, Extent::full, Format::state, Only::all, adam_loop_quotient),
     drop(1),
@@ -195,7 +213,7 @@ std::span<const StepLine> step_table(Optimizer optimizer, OptimizerImplementatio
   switch (optimizer) {
     case Optimizer::adamw:
     case Optimizer::adamw_amsgrad:
-      return how == OptimizerImplementation::fused ? Lines() : loop ? Lines(adam_loop) : adam_foreach;
+      return how == OptimizerImplementation::fused ? Lines(adam_fused) : loop ? Lines(adam_loop) : adam_foreach;
     case Optimizer::radam: return loop ? Lines(radam_loop) : radam_foreach;
     case Optimizer::adamax: return loop ? Lines(adamax_loop) : adamax_foreach;
     case Optimizer::adadelta: return loop ? Lines(adadelta_loop) : adadelta_foreach;

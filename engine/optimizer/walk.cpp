@@ -66,6 +66,20 @@ std::size_t first_after(std::size_t next) {
   return static_cast<std::size_t>(std::find_if(parameters.begin(), parameters.end(), beside) - parameters.begin());
 }
 
+/// The gradient of a row-wise embedding is a DTensor of the whole table: engine/parallel/tensor.cpp.
+bool has_whole_gradient(const Tensor& parameter) {
+  const Size& parts = active_run().settings.tensor_parallel.size;
+  const Tensor& gradient = parameter->grad;
+  return parts > 1 && gradient.defined() && gradient->is_view &&
+         gradient->storage->bytes == gradient.elements() * element_bytes(gradient.dtype()) * parts;
+}
+
+std::int32_t last_group() {
+  std::int32_t last = 0;
+  for (const RegisteredParameter& parameter : active_run().parameters) last = std::max(last, parameter.group);
+  return last;
+}
+
 void drop(std::vector<Tensor>& list) {
   if (list.empty()) return;
   for_each_parameter([&](std::size_t i, const Tensor&) { list[i].reset(); });
@@ -92,16 +106,23 @@ SteppedTensor OptimizerWalk::stepped(const Tensor& parameter) const {
   for (int i = 0; i < tensor.rank; ++i) tensor.shape[static_cast<std::size_t>(i)] = parameter.size(i);
   tensor.parameter = parameter.dtype();
   tensor.gradient = parameter->grad.defined() ? parameter->grad.dtype() : parameter.dtype();
+  tensor.whole_gradient = has_whole_gradient(parameter);
   tensor.state = state_ == DType::automatic ? parameter.dtype() : state_;
   return tensor;
 }
 
 void OptimizerWalk::make_states() {
   if (made_) return;
+  const std::int32_t last = last_group();
+  for (std::int32_t group = 0; group <= last; ++group) make_states_of_group(group);
   made_ = true;
+}
+
+void OptimizerWalk::make_states_of_group(std::int32_t group) {
   const Set<Component> component(active_run().component, Component::optimizer_states);
-  make_shared_states();
+  if (group == 0) make_shared_states();
   for_each_parameter([&](std::size_t i, const Tensor& parameter) {
+    if (active_run().parameters[i].group != group) return;
     if (steps(i) || (facts_.states_at_construction && has(i) && parameter.requires_grad())) make_states_of(parameter);
   });
 }
@@ -173,9 +194,9 @@ bool OptimizerWalk::walk_first(std::size_t n, Variables& variables) const {
 }
 
 void OptimizerWalk::step(const OptimizerWalk* next_part) {
-  make_states();
   const std::vector<RegisteredParameter>& parameters = active_run().parameters;
   if (facts_.order == StepOrder::one_by_one) {
+    make_states();
     Variables variables;
     const auto let_go = [&](std::size_t next) {
       // A variable holds its tensor until the next parameter's is there. A layer that is repeated must not end what
@@ -190,13 +211,14 @@ void OptimizerWalk::step(const OptimizerWalk* next_part) {
         let_go);
     return;
   }
-  std::int32_t last = 0;
-  for (const RegisteredParameter& parameter : parameters) last = std::max(last, parameter.group);
+  const std::int32_t last = last_group();
   for (std::int32_t group = 0; group <= last; ++group) {
+    if (!made_) make_states_of_group(group);
     std::vector<bool> done(parameters.size());
     for (std::size_t i = 0; i < done.size(); ++i) done[i] = parameters[i].group != group;
     step_lists(std::move(done));
   }
+  made_ = true;
 }
 
 void step_parts(std::vector<OptimizerWalk>& walks) {

@@ -63,6 +63,8 @@ class OptimizerWalk {
   /// Whether the n-th parameter is the optimizer's and has a gradient.
   bool steps(std::size_t n) const;
   void make_shared_states();
+  /// Each group gets its states as it is stepped the first time: torch/optim/adam.py, step().
+  void make_states_of_group(std::int32_t group);
   void make_states_of(const Tensor& parameter);
   void walk(const Tensor& parameter, Variables& variables) const;
   /// The same for the first parameter from the n-th on; false if there is none.
