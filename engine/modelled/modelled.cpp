@@ -234,11 +234,14 @@ constexpr Missing<Config> all_missing[] = {
        return c.recipe.recomputation == Recomputation::every_k && c.recipe.framework == Framework::megatron;
      },
      "full"},
-    {"/recipe/recomputation_reentrant", "Re-entrant recomputation under FSDP2 or ZeRO-3 is", "Set it to false.",
+    {"/recipe/recomputation_reentrant", "Re-entrant recomputation under ZeRO-3, and under torchtitan's FSDP2, is",
+     "Set it to false.",
      [](const Config& c) {
-       const bool sharded = uses_fsdp2(c.recipe) || c.recipe.data_parallel == DataParallel::zero3;
-       return c.recipe.recomputation != Recomputation::none && c.recipe.recomputation_reentrant && sharded &&
-              c.recipe.data_parallel_size * c.recipe.context_parallel > 1 && c.recipe.framework != Framework::megatron;
+       const Recipe& r = c.recipe;
+       const bool sharded =
+           (uses_fsdp2(r) && r.framework == Framework::torchtitan) || r.data_parallel == DataParallel::zero3;
+       return r.recomputation != Recomputation::none && r.recomputation_reentrant && sharded &&
+              r.data_parallel_size * r.context_parallel > 1 && r.framework != Framework::megatron;
      },
      "0"},
     {"/recipe/recomputation_reentrant", "Re-entrant recomputation of some layers under FSDP1 is",

@@ -52,6 +52,11 @@ Reshard fsdp2_reshard(const Recipe& recipe) {
   return recipe.pipeline_parallel > 1 && by_default ? Reshard::never : asked;
 }
 
+Fsdp2Words fsdp2_words(const Recipe& recipe) {
+  const bool reentrant = recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant;
+  return {fsdp2_reshard(recipe), reentrant};
+}
+
 }  // namespace
 
 std::unique_ptr<ModuleWrapper> make_fsdp(const Config& config) {
@@ -60,7 +65,7 @@ std::unique_ptr<ModuleWrapper> make_fsdp(const Config& config) {
   if (sharding.shards == 1 && !wraps_on_one_gpu(recipe)) return nullptr;
   const ShardedFormats formats = sharded_formats(recipe);
   if (recipe.fsdp_version == 1) return std::make_unique<Fsdp1>(fsdp1_words(config, sharding), formats);
-  return std::make_unique<Fsdp2>(sharding, formats, fsdp2_reshard(recipe));
+  return std::make_unique<Fsdp2>(sharding, formats, fsdp2_words(recipe));
 }
 
 }  // namespace trainmem

@@ -84,6 +84,7 @@ Tensor Fsdp1::make(const Shape& shape, DType dtype, const char* /*name*/) {
       if (words_.backward_prefetch != BackwardPrefetch::none) prefetch_in_backward(block);
     };
   group.weights.push_back(weight);
+  group.places.push_back(made_++);
   return weight;
 }
 
@@ -105,11 +106,8 @@ void Fsdp1::close_groups() {
     if (!group.root) divide(group, stretches);
   for (Group& group : groups_)
     if (group.root) divide(group, stretches);
-  for (Group& group : groups_) {
-    const Layer layer(group.layer);
-    stretches.enter(group.layer);
-    register_parts(group);
-  }
+  stretches.leave();
+  register_parts();
 }
 
 // The weights come to the GPU, are broadcast (sync_module_states) and laid into a flat parameter; of this the shard is
@@ -155,7 +153,7 @@ void Fsdp1::initialise_lazily() {
 
 // The optimizer sees the parameters as they were, each the stretch of it that lies in this GPU's shard (the first one's
 // here): _flat_param.py, _use_sharded_views.
-void Fsdp1::register_parts(Group& group) const {
+void Fsdp1::cut_parts(Group& group) const {
   const Size shard = group.padded / words_.shards;
   Size begin = 0;
   for (const Tensor& weight : group.weights) {
@@ -165,8 +163,26 @@ void Fsdp1::register_parts(Group& group) const {
     const Size inside = end.value() < shard.value() ? weight.elements() : shard - begin;
     group.parts.push_back(alias(group.shard, {inside}, contiguous_strides({inside})));
     group.parts.back()->requires_grad = !group.frozen;
-    register_parameter(group.parts.back());
     begin = end;
+  }
+}
+
+// named_parameters() goes through the modules, so that the root's last weights come after those of the blocks.
+void Fsdp1::register_parts() {
+  struct Registered {
+    std::size_t place;
+    const Tensor* part;
+    std::int32_t layer;
+  };
+  std::vector<Registered> all;
+  for (Group& group : groups_) {
+    cut_parts(group);
+    for (std::size_t i = 0; i < group.parts.size(); ++i) all.push_back({group.places[i], &group.parts[i], group.layer});
+  }
+  std::sort(all.begin(), all.end(), [](const Registered& a, const Registered& b) { return a.place < b.place; });
+  for (const Registered& each : all) {
+    const Layer layer(each.layer);
+    register_parameter(*each.part);
   }
 }
 

@@ -58,13 +58,14 @@ class Fsdp1 : public ModuleWrapper {
 
  private:
   struct Group {
-    std::vector<Tensor> weights;  ///< views of the flat parameter; leaves here
-    Tensor shard;                 ///< the flat parameter's
-    std::vector<Tensor> parts;    ///< views of the shard: what the optimizer steps
-    Tensor flat;                  ///< the whole flat parameter while it is gathered
-    Tensor unreduced;             ///< flat gradient of earlier micro-batches: no_sync adds up whole gradients
-    Tensor held_gradient;         ///< of the shard, until the next forward
-    std::vector<Tensor> hooked;   ///< inputs and their gradients that the hook of a frozen group holds
+    std::vector<Tensor> weights;      ///< views of the flat parameter; leaves here
+    std::vector<std::size_t> places;  ///< of the weights among all of the model's
+    Tensor shard;                     ///< the flat parameter's
+    std::vector<Tensor> parts;        ///< views of the shard: what the optimizer steps
+    Tensor flat;                      ///< the whole flat parameter while it is gathered
+    Tensor unreduced;                 ///< flat gradient of earlier micro-batches: no_sync adds up whole gradients
+    Tensor held_gradient;             ///< of the shard, until the next forward
+    std::vector<Tensor> hooked;       ///< inputs and their gradients that the hook of a frozen group holds
     Size padded;  ///< elements of the flat parameter, with what aligns each weight and divides it by the shards
     DType stored = DType::float32;
     int adapters = -1;  ///< group of the adapters beside these weights; -1: none
@@ -83,7 +84,8 @@ class Fsdp1 : public ModuleWrapper {
   /// At the first forward every group's tensors are allocated whole, on the compute stream, and freed at once: what is
   /// reserved for them stays. _flat_param.py, init_flat_param_attributes.
   void initialise_lazily();
-  void register_parts(Group& group) const;
+  void cut_parts(Group& group) const;
+  void register_parts();
   void gather(Group& group);
   void gather_all(std::size_t group);
   void lay_aside(const Group& group) const;
@@ -106,6 +108,7 @@ class Fsdp1 : public ModuleWrapper {
   Fsdp1Words words_;
   ShardedFormats formats_;
   std::size_t open_ = 0;
+  std::size_t made_ = 0;      ///< weights
   bool initialised_ = false;  ///< lazily, by the first forward
   bool reduces_ = true;
   std::vector<Group> groups_;

@@ -34,12 +34,12 @@ constexpr Rule hook_rule{
 
 }  // namespace
 
-Fsdp2::Fsdp2(const Sharding& sharding, ShardedFormats formats, Reshard policy)
+Fsdp2::Fsdp2(const Sharding& sharding, ShardedFormats formats, const Fsdp2Words& words)
     : shards_(sharding.shards),
       replicated_(sharding.replicated),
       expert_parallel_(sharding.expert_parallel),
       formats_(formats),
-      reshard_(policy) {
+      words_(words) {
   active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
@@ -52,9 +52,9 @@ int Fsdp2::open_group(ModulePart part) {
   // The root is never resharded after forward, and by default neither is the head: backward begins with it.
   // torchtitan kept the last layer, too, when embedding and head were of the root's group (83e6941
   // models/llama3/infra/parallelize.py: apply_fsdp, and what it replaced).
-  const bool last = part == ModulePart::last_layer && reshard_ == Reshard::all_but_last;
-  const bool head = part == ModulePart::head && reshard_ != Reshard::always;
-  group.stays_gathered = part == ModulePart::root || reshard_ == Reshard::never || head || last;
+  const bool last = part == ModulePart::last_layer && words_.reshard == Reshard::all_but_last;
+  const bool head = part == ModulePart::head && words_.reshard != Reshard::always;
+  group.stays_gathered = part == ModulePart::root || words_.reshard == Reshard::never || head || last;
   group.layer = active_run().layer;
   group.shards = shards_;
   open_ = groups_.size();
@@ -102,6 +102,7 @@ Tensor Fsdp2::make(const Shape& shape, DType dtype, const char* name) {
 void Fsdp2::gather(Group& group) {
   if (group.present || group.gather.defined() || group.shards == 1) return;
   Run& run = active_run();
+  group.gathering_layer = run.layer;
   const Set<Stream> stream(run.stream, Stream::all_gather);
   const Set<Component> component(run.component, Component::gathered_parameters);
   const DType dtype = group.parameters[0].gathered.dtype();
@@ -180,7 +181,7 @@ void Fsdp2::prefetch(std::size_t index, Pass pass) {
 }
 
 Tensor Fsdp2::before_forward(int index, Tensor input) {
-  if (active_run().recomputing.second_forward) return input;
+  if (is_passed_over()) return input;
   const auto at = static_cast<std::size_t>(index);
   const std::size_t experts = groups_[at].experts;
   const auto hook = [this](Tensor tensor, std::size_t group) {
@@ -201,8 +202,11 @@ Tensor Fsdp2::before_forward(int index, Tensor input) {
   return hooked;
 }
 
+/// _fsdp_state.py, _pre_forward, _post_forward: the hooks do nothing in a forward that the pre-backward hook began.
+bool Fsdp2::is_passed_over() const { return active_run().recomputing.second_forward && !words_.inside_recomputation; }
+
 Tensor Fsdp2::after_forward(int index, Tensor output) {
-  if (active_run().recomputing.second_forward) return output;
+  if (is_passed_over()) return output;
   const auto at = static_cast<std::size_t>(index);
   for (const std::size_t each : {at, groups_[at].experts}) {
     if (each == 0 && each != at) continue;
@@ -211,6 +215,8 @@ Tensor Fsdp2::after_forward(int index, Tensor output) {
   }
   forward_order_.push_back(at);
   add_output(index, output);
+  if (active_run().recomputing.second_forward)
+    last_gather_.reset();  // _post_forward: it is a forward's outermost module
   return output;
 }
 
@@ -223,8 +229,9 @@ void Fsdp2::end_forward() { last_gather_.reset(); }
 void Fsdp2::before_backward(std::size_t index) {
   unshard(groups_[index], Pass::backward);
   if (groups_[index].experts != 0) unshard(groups_[groups_[index].experts], Pass::backward);
-  const auto found = std::find(forward_order_.begin(), forward_order_.end(), index);
-  if (found != forward_order_.begin() && found != forward_order_.end()) prefetch(*(found - 1), Pass::backward);
+  // The module whose forward ended before this one's last: of those that ran again in backward a gradient has come.
+  const auto found = std::find(forward_order_.rbegin(), forward_order_.rend(), index);
+  if (found != forward_order_.rend() && found + 1 != forward_order_.rend()) prefetch(*(found + 1), Pass::backward);
 }
 
 /// _fsdp_param.py: accumulate_unsharded_grad_if_needed, to_accumulated_grad_if_needed.
@@ -348,9 +355,12 @@ Tensor Fsdp2::reduce_scatter(Group& group, const Size& elements, DType reduction
 void Fsdp2::end_backward() {
   if (accumulating_) return;
   for (std::size_t i = 0; i < groups_.size(); ++i) after_backward(i);
-  for (Group& group : groups_) group.gather.reset();
+  LayerStretches stretches;
+  for (Group& group : groups_) {  // gathered ahead and not waited for: finalize_backward
+    if (group.gather.defined()) stretches.enter(group.gathering_layer);
+    group.gather.reset();
+  }
   if (replicated_) {
-    LayerStretches stretches;
     for (Group& group : groups_) {
       stretches.enter(group.layer);
       group.all_reduce_input.reset();

@@ -28,10 +28,21 @@ struct Sharding {
                                      ///< distributed/fsdp.py: apply_fsdp_to_decoder)
 };
 
+/// The words of fully_shard that change what is allocated.
+struct Fsdp2Words {
+  Reshard reshard;
+  bool inside_recomputation = false;  ///< re-entrant checkpoints run the wrapped blocks
+};
+
+/// Re-entrant recomputation around a wrapped module runs the group's forward without autograd first. In backward its
+/// second forward gathers and reshards it as any other does and stands last in the order of forwards, so that what is
+/// gathered ahead is not the module to come but the one whose backward has just ended: that gather nobody waits for,
+/// and it stays until the whole backward has ended (_fsdp_param_group.py: _record_post_forward, _backward_prefetch,
+/// finalize_backward).
 class Fsdp2 : public ModuleWrapper {
  public:
   /// The run's new parameters are made by it while it lives.
-  Fsdp2(const Sharding& sharding, ShardedFormats formats, Reshard reshard);
+  Fsdp2(const Sharding& sharding, ShardedFormats formats, const Fsdp2Words& words);
   ~Fsdp2() override;
 
   int open_group(ModulePart part) override;
@@ -67,11 +78,13 @@ class Fsdp2 : public ModuleWrapper {
     bool present = false;
     bool reduced = false;  ///< in this backward
     std::int32_t layer = -1;
+    std::int32_t gathering_layer = -1;  ///< in whose run `gather` began
   };
 
   Tensor make(const Shape& shape, DType dtype, const char* name);
   /// The group that a parameter made now belongs to.
   Group& group_of_new_parameter();
+  bool is_passed_over() const;
   void gather(Group& group);
   /// Starts the gathers of the group's module: that of its experts last in forward, first in backward.
   void prefetch(std::size_t group, Pass pass);
@@ -92,7 +105,7 @@ class Fsdp2 : public ModuleWrapper {
   bool replicated_;
   std::int64_t expert_parallel_;
   ShardedFormats formats_;
-  Reshard reshard_;
+  Fsdp2Words words_;
   bool accumulating_ = false;
   std::size_t open_ = 0;  ///< group that parameters made now belong to
   std::vector<Group> groups_;
