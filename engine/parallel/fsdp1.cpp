@@ -152,7 +152,7 @@ void Fsdp1::initialise_lazily() {
 }
 
 // The optimizer sees the parameters as they were, each the stretch of it that lies in this GPU's shard (the first one's
-// here): _flat_param.py, _use_sharded_views.
+// here), or in its own shape under NO_SHARD: _flat_param.py, _use_sharded_views.
 void Fsdp1::cut_parts(Group& group) const {
   const Size shard = group.padded / words_.shards;
   Size begin = 0;
@@ -161,7 +161,8 @@ void Fsdp1::cut_parts(Group& group) const {
     if (begin.value() >= shard.value()) break;
     const Size end = begin + weight.elements();
     const Size inside = end.value() < shard.value() ? weight.elements() : shard - begin;
-    group.parts.push_back(alias(group.shard, {inside}, contiguous_strides({inside})));
+    const Shape shape = is_whole() ? weight.shape() : Shape{inside};
+    group.parts.push_back(alias(group.shard, shape, contiguous_strides(shape)));
     group.parts.back()->requires_grad = !group.frozen;
     begin = end;
   }
