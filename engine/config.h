@@ -18,6 +18,8 @@ enum class Norm { layernorm, rmsnorm };
 enum class NormPlacement { pre, post, pre_and_post };
 enum class QkNorm { none, per_head, full };
 enum class Positions { rope, learned, alibi, none };
+/// Over all tokens, or over those that an attention mask leaves.
+enum class RouterAuxiliaryLoss { none, unmasked, masked };
 
 /// Routed experts in place of the dense MLP. num_experts = 0: the model is dense.
 struct Experts {
@@ -32,6 +34,7 @@ struct Experts {
   bool router_bias = false;
   bool expert_bias = false;
   std::int64_t moe_latent_size = 0;  ///< width in which the routed experts work; 0: hidden_size
+  RouterAuxiliaryLoss router_auxiliary_loss = RouterAuxiliaryLoss::none;
   bool operator==(const Experts&) const = default;
 };
 

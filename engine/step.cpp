@@ -208,6 +208,9 @@ class Training {
     ids_.reset();
     labels.reset();
     ids_ = make_tokens(config_.recipe, "token ids");
+    Tensor token_mask;
+    if (config_.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::masked)
+      token_mask = make_tokens(config_.recipe, "attention mask");
     std::vector<Tensor> mask;
     if (takes_positions()) positions_ = make_tokens(config_.recipe, "positions");
     labels = make_tokens(config_.recipe, "labels");
@@ -219,9 +222,12 @@ class Training {
                                                                          : Autocast{true, formats_.autocast});
       logits = model.forward(ids_);
       run_.begin_phase(step, Phase::loss, name + " forward");
-      loss = model.loss(logits, labels);
+      loss = model.loss(logits, labels, token_mask);
     }
-    if (loop_.drops_logits) logits.reset();
+    if (loop_.drops_logits) {
+      logits.reset();
+      model.drop_output();
+    }
     if (loop_.drops_labels) labels.reset();
     Tensor mean;  // of the loss over the micro-batches
     if (config_.recipe.gradient_accumulation_steps > 1) {
@@ -236,6 +242,7 @@ class Training {
     });
     if (loop_.holds_logits) logits_ = std::move(logits);
     let_go(mask);
+    model.drop_output();
   }
 
   /// What a micro-batch was given stays on the GPU until the step has ended: its lists of micro-batches hold it. Of

@@ -324,6 +324,8 @@ std::string translate_case(const json& trace_case, Config& config) {
     recipe.training_loop = TrainingLoop::trainer;
   read_parallel(settings, kind, recipe);
   read_lora(settings, config);
+  RouterAuxiliaryLoss& balance = config.model.experts.router_auxiliary_loss;
+  if (settings.flag("attention_mask") && balance != RouterAuxiliaryLoss::none) balance = RouterAuxiliaryLoss::masked;
   if (settings.find("fast_path") != nullptr) config.recipe.fast_path = settings.flag("fast_path");
   // transformers' models as torch.distributed.tensor.parallel divides them.
   if (kind == "tp") recipe.framework = Framework::pytorch;

@@ -5,6 +5,7 @@
 #include "engine/blocks/adapter.h"
 #include "engine/blocks/causal_loss.h"
 #include "engine/blocks/torchtitan/loss.h"
+#include "engine/blocks/transformers/balancing_loss.h"
 #include "engine/parameters/indexer.h"
 #include "engine/tensor/checkpoint.h"
 #include "engine/tensor/ops.h"
@@ -115,6 +116,8 @@ Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockIn
 }
 
 Tensor CausalModel::hidden_states(const Tensor& ids) {
+  const bool collects = architecture_->model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none;
+  const Set<std::vector<Tensor>*> collector(active_run().router_logits, collects ? &returned_ : nullptr);
   if (wrapper_ != nullptr && embedding_group_ >= 0) wrapper_->before_forward(embedding_group_, ids);
   bool embedding_returned = wrapper_ == nullptr || embedding_group_ < 0 || embedding_group_ == head_group_;
   if (!embedding_returned)
@@ -196,24 +199,31 @@ void CausalModel::make_chunks() {
   if (architecture_->loss_is_outside()) hidden_.reset();
 }
 
-Tensor CausalModel::loss(Tensor& logits, const Tensor& labels) {
-  const Place place("loss", Component::logits_and_loss);
-  Tensor result;
+Tensor CausalModel::loss_of_logits(Tensor& logits, const Tensor& labels) {
   switch (recipe_.loss) {
     case Loss::legacy: {  // the caller holds the 16-bit logits beside
       Tensor output = logits;
-      result = legacy_loss(output, labels, false);
-      break;
+      return legacy_loss(output, labels, false);
     }
-    case Loss::fused: result = fused_loss(logits, labels); break;
-    case Loss::fused_linear: result = fused_linear_loss(); break;
+    case Loss::fused: return fused_loss(logits, labels);
+    case Loss::fused_linear: return fused_linear_loss();
     case Loss::chunked:
-      if (conventions_.differentiates_chunks) return loss_of_parts();
-      result = conventions_.makes_logits_in_chunks ? chunked_loss(chunks_, recipe_.compile_loss)
-                                                   : architecture_->loss(logits, labels);
-      break;
-    case Loss::compiled: result = compiled_loss(logits, labels); break;
-    default: result = plain_loss(logits, labels);
+      return conventions_.makes_logits_in_chunks ? chunked_loss(chunks_, recipe_.compile_loss)
+                                                 : architecture_->loss(logits, labels);
+    case Loss::compiled: return compiled_loss(logits, labels);
+    default: return plain_loss(logits, labels);
+  }
+}
+
+Tensor CausalModel::loss(Tensor& logits, const Tensor& labels, const Tensor& mask) {
+  const Place place("loss", Component::logits_and_loss);
+  if (recipe_.loss == Loss::chunked && conventions_.differentiates_chunks) return loss_of_parts();
+  Tensor result = loss_of_logits(logits, labels);
+  if (!returned_.empty()) {
+    const Place balance("balancing loss");
+    Tensor auxiliary = transformers::balancing_loss(returned_, architecture_->model.experts, mask);
+    result = add_in_place(std::move(result), multiply_number(auxiliary));
+    returned_.push_back(std::move(auxiliary));
   }
   architecture_->return_loss();
   hidden_.reset();

@@ -27,9 +27,14 @@ class CausalModel {
   /// Forward of a part of a pipeline: from ids or hidden states to hidden states or logits.
   Tensor forward_part(const Tensor& input);
   /// The loss of a forward; `logits` is what the caller holds.
-  Tensor loss(Tensor& logits, const Tensor& labels);
+  /// `mask`: over tokens, which the model was given; undefined: none.
+  Tensor loss(Tensor& logits, const Tensor& labels, const Tensor& mask = {});
+  /// The caller lets go of what the model returned beside loss and logits.
+  void drop_output() { returned_.clear(); }
 
  private:
+  /// As the family, or the compiler, takes it; of the kind that the recipe says.
+  Tensor loss_of_logits(Tensor& logits, const Tensor& labels);
   void make_blocks();
   Tensor hidden_states(const Tensor& ids);
   Tensor run_layer(std::size_t i, const Tensor& hidden, const BlockInputs& inputs);
@@ -57,6 +62,7 @@ class CausalModel {
   std::vector<Tensor> chunks_;         ///< logits, where they are made in chunks
   Tensor hidden_;                      ///< local variable of the forward, alive until the loss is there
   Tensor* layer_embedding_ = nullptr;  ///< what a block takes in place of the one it was given; null: that one
+  std::vector<Tensor> returned_;       ///< routers' logits and their loss, where the model's output has them
   Tensor* block_weights_ = nullptr;    ///< what the last block returned beside its result: a local of the forward
 };
 

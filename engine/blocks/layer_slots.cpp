@@ -44,8 +44,10 @@ std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, boo
     slots.push_back({static_cast<std::int32_t>(index.recorded()), often, static_cast<std::int32_t>(group.recorded()),
                      static_cast<std::int32_t>(kind)});
   };
-  // Layers that share keys hang together with one far before them.
-  if (!fold || times <= 1 || model.num_kv_shared_layers > 0) {
+  // Layers that share keys hang together with one far before them, and those of whose routers a loss is made with it.
+  const bool hang_together =
+      model.num_kv_shared_layers > 0 || model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none;
+  if (!fold || times <= 1 || hang_together) {
     for (std::int64_t i = 0; i < layers; ++i) add(i, 1, i, i);
     return slots;
   }

@@ -156,6 +156,10 @@ constexpr Field model_and_gpu_fields[] = {
     {"/model/experts/moe_latent_size", "expert_latent",
      [](Config& c) -> Member { return c.model.experts.moe_latent_size; }, 0, 1048576, "elements", "Experts",
      "Width that the routed experts work in, between two projections of all tokens; 0: hidden_size."},
+    {"/model/experts/router_auxiliary_loss", "aux_loss",
+     [](Config& c) -> Member { return c.model.experts.router_auxiliary_loss; }, 0, 0, "", "Experts",
+     "A term of the loss that balances the experts (output_router_logits of config.json): over all tokens, or masked, "
+     "where the training loop gives the model an attention mask."},
 
     // Model: multi-head latent attention.
     {"/model/latent_attention/q_lora_rank", "q_rank",

@@ -9,6 +9,7 @@ constexpr const char* norms[] = {"layernorm", "rmsnorm"};
 constexpr const char* norm_placements[] = {"pre", "post", "pre_and_post"};
 constexpr const char* qk_norms[] = {"none", "per_head", "full"};
 constexpr const char* positions[] = {"rope", "learned", "alibi", "none"};
+constexpr const char* router_auxiliary_losses[] = {"none", "unmasked", "masked"};
 constexpr const char* gpu_architectures[] = {"unknown", "pascal", "volta",     "turing",        "ampere",
                                              "ada",     "hopper", "blackwell", "blackwell_rtx", "cdna",
                                              "cdna3",   "cdna4",  "rdna",      "other"};
@@ -81,6 +82,7 @@ Words words(Norm) { return list<Norm::rmsnorm>(norms); }
 Words words(NormPlacement) { return list<NormPlacement::pre_and_post>(norm_placements); }
 Words words(QkNorm) { return list<QkNorm::full>(qk_norms); }
 Words words(Positions) { return list<Positions::none>(positions); }
+Words words(RouterAuxiliaryLoss) { return list<RouterAuxiliaryLoss::masked>(router_auxiliary_losses); }
 Words words(GpuArchitecture) { return list<GpuArchitecture::other>(gpu_architectures); }
 Words words(Framework) { return list<Framework::litgpt>(frameworks); }
 Words words(Precision) { return list<Precision::fp8>(precisions); }

@@ -20,6 +20,7 @@ Words words(Norm);
 Words words(NormPlacement);
 Words words(QkNorm);
 Words words(Positions);
+Words words(RouterAuxiliaryLoss);
 Words words(GpuArchitecture);
 Words words(Framework);
 Words words(Precision);

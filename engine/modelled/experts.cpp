@@ -1,4 +1,5 @@
 // What is not modelled of mixture of experts, latent attention and multi-token prediction.
+#include "engine/blocks/transformers/balancing_loss.h"
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/separate_experts.h"
 #include "engine/config/shard_group.h"
@@ -53,6 +54,8 @@ bool has_own_layers(const Config& c) {
 }
 
 bool has_indexer(const Config& c) { return indexer_of(c.model.model_type).heads > 0; }
+
+bool balances(const Config& c) { return c.model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none; }
 
 constexpr const char* own_class = "Choose a model_type whose class has it, or leave it as the class has it.";
 
@@ -111,6 +114,23 @@ constexpr Missing<Config> all_missing[] = {
      "current"},
     {"/recipe/loss", "DBRX of older releases, whose loss this is, is", "Set it to full.",
      [](const Config& c) { return dbrx(c) && c.recipe.loss == Loss::legacy; }, "full"},
+    {"/model/experts/router_auxiliary_loss", "The loss that balances the experts, in this framework, is",
+     "Set it to none.", [](const Config& c) { return balances(c) && has_own_layers(c); }, "none"},
+    {"/model/experts/router_auxiliary_loss",
+     "The loss that balances the experts, of a class that makes none of its routers' logits, is", "Set it to none.",
+     [](const Config& c) { return balances(c) && !has_own_layers(c) && !transformers::has_balancing_loss(c.model); },
+     "none"},
+    {"/model/experts/router_auxiliary_loss", "The loss that balances the experts, of older releases, is",
+     "Set it to none, or choose the current release and loss.",
+     [](const Config& c) {
+       const bool older =
+           c.recipe.transformers_release != TransformersRelease::current || c.recipe.loss == Loss::legacy;
+       return balances(c) && !has_own_layers(c) && older;
+     },
+     "none"},
+    {"/model/experts/router_auxiliary_loss", "The loss that balances the experts, under tensor parallelism, is",
+     "Set it to none.",
+     [](const Config& c) { return balances(c) && !has_own_layers(c) && c.recipe.tensor_parallel > 1; }, "none"},
     {"/recipe/quantization", "Quantised weights of DBRX, whose router is a linear layer, are", "Set it to none.",
      [](const Config& c) { return dbrx(c) && c.recipe.quantization != Quantization::none; }, "none"},
     {"/recipe/transformers_release", "Quantised experts of older releases, each a layer of its own, are",

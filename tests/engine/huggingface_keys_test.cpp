@@ -65,7 +65,6 @@ TEST_CASE("Hugging Face: layers with an MLP only, and layers without RoPE") {
 
 TEST_CASE("Hugging Face: keys that change memory and no forward has") {
   const auto [text, path] = GENERATE(table<const char*, const char*>({
-      {R"({"model_type": "mixtral", "output_router_logits": true})", "/output_router_logits"},
       {R"({"model_type": "mixtral", "router_jitter_noise": 0.1})", "/router_jitter_noise"},
       {R"({"model_type": "minimax", "block_size": 128})", "/block_size"},
       {R"({"model_type": "qwen3_moe", "mlp_only_layers": [3]})", "/mlp_only_layers"},

@@ -25,6 +25,7 @@ class Router {
   Routing operator()(const Tensor& tokens) const;
 
  private:
+  Routing route(const Tensor& tokens) const;
   Routing softmax_scores(const Tensor& tokens) const;
   Routing softmax_in_fp32(const Tensor& tokens) const;
   Routing softmax_in_groups(const Tensor& tokens) const;

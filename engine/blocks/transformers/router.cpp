@@ -1,6 +1,7 @@
 // The routers of the families: how scores come from the logits, and weights from the scores.
 #include <cassert>
 
+#include "engine/blocks/transformers/balancing_loss.h"
 #include "engine/blocks/transformers/experts.h"
 #include "engine/blocks/transformers/sparse_mixer.h"
 #include "engine/tensor/run.h"
@@ -33,38 +34,39 @@ struct RouterForm {
   bool fp32_weight = false;          ///< the router's weight is made in fp32 whatever the model is in
   bool corrects_in_weights = false;  ///< the correction has the format of the weights
   bool returns_logits = false;       ///< sigmoid: fp32 logits are held until the block returns
+  bool balanced = false;             ///< the model has a loss of the logits: balancing_loss.h
 };
 
 using Scores = RouterForm::Scores;
 
 // modeling_<model_type>.py. Qwen3: norm_topk_prob as its published models have it.
 constexpr RouterForm forms[] = {
-    {.model_type = "mixtral", .normalises = true, .casts = false},
+    {.model_type = "mixtral", .normalises = true, .casts = false, .balanced = true},
     {.model_type = "grok-1", .normalises = true, .casts = false},  // Mixtral's: grok() in llama_form.cpp
-    {.model_type = "qwen2_moe"},
-    {.model_type = "qwen3_moe", .normalises = true},
-    {.model_type = "olmoe"},
+    {.model_type = "qwen2_moe", .balanced = true},
+    {.model_type = "qwen3_moe", .normalises = true, .balanced = true},
+    {.model_type = "olmoe", .balanced = true},
     {.model_type = "deepseek_v2", .scores = Scores::softmax_in_fp32},
     {.model_type = "deepseek_v3", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "glm4_moe", .scores = Scores::sigmoid, .normalises = true},
-    {.model_type = "minimax_m2", .scores = Scores::sigmoid, .normalises = true, .fp32 = false},
-    {.model_type = "gpt_oss", .scores = Scores::softmax_of_chosen},
-    {.model_type = "minimax", .normalises = true, .casts = false},
+    {.model_type = "minimax_m2", .scores = Scores::sigmoid, .normalises = true, .fp32 = false, .balanced = true},
+    {.model_type = "gpt_oss", .scores = Scores::softmax_of_chosen, .balanced = true},
+    {.model_type = "minimax", .normalises = true, .casts = false, .balanced = true},
     {.model_type = "dots1", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "glm4_moe_lite", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "solar_open", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "exaone_moe", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "qwen3_vl_moe_text", .normalises = true},
-    {.model_type = "qwen3_next", .normalises = true},
-    {.model_type = "qwen3_5_moe_text", .normalises = true},
+    {.model_type = "qwen3_next", .normalises = true, .balanced = true},
+    {.model_type = "qwen3_5_moe_text", .normalises = true, .balanced = true},
     {.model_type = "nemotron_h", .scores = Scores::sigmoid, .normalises = true, .returns_logits = true},
     {.model_type = "lfm2_moe", .scores = Scores::corrected_low_sigmoid, .normalises = true},
-    {.model_type = "phimoe", .scores = Scores::sparse_mixer},
-    {.model_type = "flex_olmo"},
+    {.model_type = "phimoe", .scores = Scores::sparse_mixer, .balanced = true},
+    {.model_type = "flex_olmo", .balanced = true},
     {.model_type = "hunyuan_v1_moe", .normalises = true, .fp32_weight = true},
     {.model_type = "deepseek_v32", .scores = Scores::sigmoid, .normalises = true},
     {.model_type = "glm_moe_dsa", .scores = Scores::sigmoid, .normalises = true},
-    {.model_type = "mellum", .normalises = true},
+    {.model_type = "mellum", .normalises = true, .balanced = true},
     {.model_type = "mistral4", .scores = Scores::softmax_in_groups, .normalises = true},
     {.model_type = "axk1", .scores = Scores::sigmoid, .normalises = true, .corrects_in_weights = true},
     {.model_type = "glm4v_moe_text", .scores = Scores::sigmoid, .normalises = true},
@@ -76,7 +78,11 @@ constexpr RouterForm forms[] = {
      .fp32 = false,
      .corrects_in_weights = true},
     {.model_type = "hy_v3", .scores = Scores::corrected_sigmoid, .casts = false},
-    {.model_type = "ernie4_5_moe", .scores = Scores::corrected_softmax, .normalises = true, .fp32_weight = true},
+    {.model_type = "ernie4_5_moe",
+     .scores = Scores::corrected_softmax,
+     .normalises = true,
+     .fp32_weight = true,
+     .balanced = true},
 };
 
 const RouterForm* find_form(const Model& model) {
@@ -106,6 +112,11 @@ Tensor logits_in_fp32(const Tensor& tokens, const Tensor& weight) {
 }  // namespace
 
 bool has_router(const Model& model) { return find_form(model) != nullptr; }
+
+bool has_balancing_loss(const Model& model) {
+  const RouterForm* form = find_form(model);
+  return form != nullptr && form->balanced;
+}
 
 Router::Router(const Model& m, DType dtype) : model_(m) {
   const Size n = m.experts.num_experts;
@@ -260,8 +271,7 @@ Routing Router::corrected_sigmoid(const Tensor& tokens) const {
   return routing;
 }
 
-Routing Router::operator()(const Tensor& tokens) const {
-  const Place place("router");
+Routing Router::route(const Tensor& tokens) const {
   switch (form_of(model_).scores) {
     case Scores::softmax: return softmax_scores(tokens);
     case Scores::softmax_in_fp32: return softmax_in_fp32(tokens);
@@ -275,6 +285,13 @@ Routing Router::operator()(const Tensor& tokens) const {
     case Scores::sparse_mixer: return sparse_mixer(linear(tokens, weight_, {}, "router logits"));
   }
   return {};
+}
+
+Routing Router::operator()(const Tensor& tokens) const {
+  const Place place("router");
+  Routing routing = route(tokens);
+  collect_router_logits(routing.logits);
+  return routing;
 }
 
 }  // namespace trainmem::transformers

@@ -100,11 +100,10 @@ void read_sliding_window(Model& model, const HuggingFaceKeys& keys, Issues& issu
   }
 }
 
-void read_experts(Model& model, const HuggingFaceKeys& keys, Issues& issues) {
+void read_experts(Model& model, const HuggingFaceKeys& keys) {
   Experts& experts = model.experts;
   if (experts.num_experts == 0) return;
-  if (keys.flag("output_router_logits", false))
-    report_not_modelled_key(issues, "output_router_logits", "The loss that balances the experts is not modelled.");
+  if (keys.flag("output_router_logits", false)) experts.router_auxiliary_loss = RouterAuxiliaryLoss::unmasked;
   keys.read(experts.num_experts, {"num_local_experts", "num_experts", "n_routed_experts"});
   keys.read(experts.num_experts_per_tok, {"num_experts_per_tok"});
   keys.read(experts.moe_intermediate_size, {"moe_intermediate_size"});
@@ -201,7 +200,7 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   read_activation(model, keys, issues);
   read_sliding_window(model, keys, issues);
   read_layer_types(model, keys);
-  read_experts(model, keys, issues);
+  read_experts(model, keys);
   read_latent_attention(model, keys);
   read_linear_attention(model, keys);
   if (own->read != nullptr) own->read(model, keys, issues);
