@@ -1,5 +1,6 @@
 #include "engine/border/comparison.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/border/link.h"
@@ -65,16 +66,21 @@ std::string_view section_of_key(std::string_view key) {
 std::string format_comparison(const Config& a, const Config& b) {
   std::string link = "v=" + std::to_string(link_version);
   const std::string first = format_link(a);
-  for (const Part& one : split(first)) {
+  const std::vector<Part> parts_of_a = split(first);
+  for (const Part& one : parts_of_a) {
     if (one.key != "v" && one.key != "end") link += "&a." + std::string(one.text);
   }
+  const auto a_says = [&](std::string_view key) {
+    return std::any_of(parts_of_a.begin(), parts_of_a.end(), [&](const Part& one) { return one.key == key; });
+  };
   const Config base = link_base_of(b);
   for (const std::string_view section : {"model", "gpu", "recipe"}) {
     const std::string& preset = preset_of(b, section);
     if (preset != preset_of(a, section)) link += "&b." + std::string(section) + "=" + percent_encode(preset);
   }
   for (const Field& field : config_fields()) {
-    const Config& before = starts_afresh(a, b, section_of(field)) ? base : a;
+    // What a does not say b has from its own presets: the sequence length follows the model.
+    const Config& before = starts_afresh(a, b, section_of(field)) || !a_says(field.key) ? base : a;
     const bool names_framework =
         field.name() == "framework" && starts_afresh(a, b, "recipe") && b.recipe_preset.empty();
     if (!same(field, before, b) || names_framework) link += "&b." + part(field, b);
