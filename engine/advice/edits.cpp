@@ -192,15 +192,19 @@ bool split_model(Config& c, std::int64_t stages) {
 
 bool split_sequence(Config& c, std::int64_t ways) { return regroup(c.recipe, c.recipe.context_parallel, ways); }
 
+/// Adapters on experts' stacked weights cost a copy of these in every forward (modelled/experts.cpp, adapts_experts).
+constexpr const char* beside_experts = "q,k,v,o";
+
 bool adapters(Config& c, std::int64_t rank) {
   if (c.recipe.lora.rank > 0) return false;
   c.recipe.lora.rank = rank;
+  if (c.model.experts.num_experts > 0) c.recipe.lora.targets = beside_experts;
   return true;
 }
 
 bool quantised_adapters(Config& c, std::int64_t rank) {
   if (c.recipe.quantization != Quantization::none) return false;
-  if (c.recipe.lora.rank == 0) c.recipe.lora.rank = rank;
+  if (c.recipe.lora.rank == 0) adapters(c, rank);
   c.recipe.quantization = Quantization::nf4_double;
   return true;
 }

@@ -9,6 +9,7 @@
 #include "engine/parameters/indexer.h"
 #include "engine/parameters/layout.h"
 #include "engine/presets/huggingface/config.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -45,6 +46,22 @@ bool quantised_experts(const Config& c) {
 
 /// DBRX before transformers 5 cut its experts apart all at once.
 bool dbrx(const Config& c) { return !megatron(c) && c.model.model_type == "dbrx"; }
+
+/// Whose stacked experts peft 0.20 adapts where it is asked for gate, up or down
+/// (utils/transformers_weight_conversion.py, _convert_peft_config_moe; transformers 5.16 conversion_mapping.py,
+/// _MODEL_TO_CONVERSION_PATTERN): the weights of all experts and the product of their adapters are added up in every
+/// forward. Of other types experts are left alone.
+bool adapts_experts(const Config& c) {
+  constexpr const char* types =
+      "mixtral,minimax,minimax_m2,qwen2_moe,afmoe,deepseek_v2,deepseek_v3,deepseek_v32,dots1,ernie4_5_moe,glm4_moe,"
+      "glm4_moe_lite,glm_moe_dsa,glm4v_moe_text,solar_open,mellum,qwen3_moe,qwen3_omni_moe_text,qwen3_next,"
+      "hunyuan_v1_moe,flex_olmo,olmoe,exaone_moe,cohere2_moe";
+  const Recipe& r = c.recipe;
+  const bool projections =
+      has_item(r.lora.targets, "gate") || has_item(r.lora.targets, "up") || has_item(r.lora.targets, "down");
+  return experts(c) && r.lora.rank > 0 && projections && r.framework == Framework::transformers &&
+         r.transformers_release == TransformersRelease::current && has_item(types, c.model.model_type);
+}
 
 /// Frameworks with layers of their own, which know nothing of such parts.
 bool has_own_layers(const Config& c) {
@@ -108,6 +125,8 @@ constexpr Missing<Config> all_missing[] = {
               !torchtitan(c);
      },
      "full"},
+    {"/recipe/lora/targets", "Adapters on stacked weights of experts, which gate, up and down mean here, are",
+     "Leave gate, up and down out.", adapts_experts, "q,k,v,o"},
     {"/recipe/transformers_release", "DBRX of older releases, which cut its experts apart otherwise, is",
      "Set it to current.",
      [](const Config& c) { return dbrx(c) && c.recipe.transformers_release != TransformersRelease::current; },

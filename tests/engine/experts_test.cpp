@@ -282,3 +282,19 @@ TEST_CASE("GPUs that share a sequence under torchtitan route their own tokens an
     CHECK(of(kept(4, 768), component) - of(kept(4, 384), component) == alone);
   }
 }
+
+// peft 0.20 utils/transformers_weight_conversion.py, _convert_peft_config_moe: Qwen 3's experts are adapted where gate is
+// asked for; A.X K1's type has no line in transformers' conversion_mapping.py.
+TEST_CASE("adapters on stacked experts are not modelled, where peft makes them") {
+  Config config = preset("qwen3-30b-a3b", Framework::transformers);
+  config.recipe.lora.rank = 16;
+  const Issues found = validate(config);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].path == "/recipe/lora/targets");
+  CHECK(found[0].message.find("experts") != std::string::npos);
+  config.recipe.lora.targets = "q,k,v,o";
+  CHECK(validate(config).empty());
+  config.recipe.lora.targets = "q,k,v,o,gate,up,down";
+  config.model.model_type = "axk1";
+  for (const Issue& issue : validate(config)) CHECK(issue.path != "/recipe/lora/targets");
+}
