@@ -283,8 +283,8 @@ TEST_CASE("GPUs that share a sequence under torchtitan route their own tokens an
   }
 }
 
-// peft 0.20 utils/transformers_weight_conversion.py, _convert_peft_config_moe: Qwen 3's experts are adapted where gate is
-// asked for; A.X K1's type has no line in transformers' conversion_mapping.py.
+// peft 0.20 utils/transformers_weight_conversion.py, _convert_peft_config_moe: Qwen 3's experts are adapted where gate
+// is asked for; A.X K1's type has no line in transformers' conversion_mapping.py.
 TEST_CASE("adapters on stacked experts are not modelled, where peft makes them") {
   Config config = preset("qwen3-30b-a3b", Framework::transformers);
   config.recipe.lora.rank = 16;

@@ -88,6 +88,9 @@ Tensor fading_within(const Tensor& decay) {
   return lower_triangle(exp(lower_triangle(std::move(difference))));
 }
 
+/// What is left of a token at the end of its chunk.
+Tensor left_of(const Tensor& at_end, const Tensor& here) { return exp(subtract(unsqueeze(at_end, 2), here)); }
+
 /// The triangular matrix of a chunk's keys, inverted row by row.
 Tensor inverted(Tensor attention) {
   Tensor row, before;
@@ -106,7 +109,7 @@ Tensor inverted(Tensor attention) {
 Tensor delta_rule_by_operations(const Tensor& given_query, const Tensor& given_key, const Tensor& given_value,
                                 const Tensor& given_decay, const Tensor& given_rate) {
   const DType dtype = given_query.dtype();
-  const Arguments x = prepared(given_query, given_key, given_value, given_decay, given_rate);
+  Arguments x = prepared(given_query, given_key, given_value, given_decay, given_rate);
   const Size b = x.key.size(0);
   const Size h = x.key.size(1);
   const std::int64_t chunks = x.key.size(2) / chunk;
@@ -118,6 +121,7 @@ Tensor delta_rule_by_operations(const Tensor& given_query, const Tensor& given_k
   const Tensor rated_key = in_chunks(keys);
   Tensor mask = upper_triangle();
   const Tensor decay = cumsum(view(x.decay, {b, h, chunks, chunk}));
+  x.decay.reset();  // g = g.cumsum(dim=-1)
   const Tensor fading = fading_within(decay);
   Tensor attention;
   {
@@ -148,10 +152,9 @@ Tensor delta_rule_by_operations(const Tensor& given_query, const Tensor& given_k
       out = write_columns(out, add(between, within));
     }
     const Tensor faded = multiply(state, exp(unsqueeze(unsqueeze(decay_at_end(), 2), 3)));
-    Tensor left = unsqueeze(decay_at_end(), 2);
-    left = exp(subtract(std::move(left), decay_here()));
-    const Tensor written = multiply(k, unsqueeze(left, 3));
-    state = add(faded, matmul(transpose(written, -1, -2), fresh));
+    const Tensor written =
+        matmul(transpose(multiply(k, unsqueeze(left_of(decay_at_end(), decay_here()), 3)), -1, -2), fresh);
+    state = add(faded, written);
   }
   state.reset();
   out = slice(view(out, {b, h, chunks * chunk, value.size(4)}), 2, 0, given_key.size(1));
