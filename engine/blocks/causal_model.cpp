@@ -28,6 +28,13 @@ bool recomputes(const Recipe& recipe, std::int64_t layer) {
   return false;
 }
 
+/// Tables in fp32 that the block is given: _fsdp_state.py, _pre_forward. Complex ones, which have no sine, stay.
+void cast_arguments(BlockInputs& inputs, DType format) {
+  if (format == DType::automatic || !inputs.cos.defined() || !inputs.sin.defined()) return;
+  inputs.cos = to(inputs.cos, format, "rotary tables");
+  inputs.sin = to(inputs.sin, format, "rotary tables");
+}
+
 }  // namespace
 
 CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe,
@@ -93,6 +100,7 @@ Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockIn
     Run& run = active_run();
     const Set<std::int32_t> region(run.compiled_region, run.settings.compiles_blocks ? run.next_region++ : 0);
     BlockInputs given = inputs;
+    if (wrapper_ != nullptr) cast_arguments(given, wrapper_->argument_format());
     if (layer_embedding_ != nullptr) given.layer_embedding = *layer_embedding_;
     Tensor result = blocks_[i]->forward(std::move(x), given);
     Tensor weights = blocks_[i]->take_weights();

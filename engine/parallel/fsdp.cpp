@@ -54,7 +54,8 @@ Reshard fsdp2_reshard(const Recipe& recipe) {
 
 Fsdp2Words fsdp2_words(const Recipe& recipe) {
   const bool reentrant = recipe.recomputation != Recomputation::none && recipe.recomputation_reentrant;
-  return {fsdp2_reshard(recipe), reentrant};
+  const bool of_transformers = recipe.framework == Framework::transformers || recipe.framework == Framework::pytorch;
+  return {fsdp2_reshard(recipe), reentrant, of_transformers};
 }
 
 }  // namespace

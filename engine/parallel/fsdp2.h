@@ -32,6 +32,7 @@ struct Sharding {
 struct Fsdp2Words {
   Reshard reshard;
   bool inside_recomputation = false;  ///< re-entrant checkpoints run the wrapped blocks
+  bool casts_arguments = false;       ///< MixedPrecisionPolicy, cast_forward_inputs, of tables that are arguments
 };
 
 /// Re-entrant recomputation around a wrapped module runs the group's forward without autograd first. In backward its
@@ -50,6 +51,7 @@ class Fsdp2 : public ModuleWrapper {
   Tensor before_forward(int group, Tensor input) override;
   Tensor after_forward(int group, Tensor output) override;
   void add_output(int group, const Tensor& output) override;
+  DType argument_format() const override { return words_.casts_arguments ? formats_.parameters : DType::automatic; }
   void begin_parts(int group) override;
   Tensor before_part(int group, Tensor input, bool last) override;
   void end_parts(int group) override { reshard(groups_[static_cast<std::size_t>(group)]); }

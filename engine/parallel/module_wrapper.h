@@ -24,6 +24,8 @@ class ModuleWrapper {
   /// Of a module that recomputes inside, re-entrantly: its parameters get their gradients in that inner backward.
   virtual Tensor before_recomputation(int /*group*/, Tensor input) { return input; }
   virtual Tensor after_forward(int group, Tensor output) = 0;
+  /// What a module's arguments of floating numbers are cast to; automatic: they stay as they are.
+  virtual DType argument_format() const { return DType::automatic; }
   /// Another output of the group's module: its gradient may be the first to arrive.
   virtual void add_output(int group, const Tensor& output) = 0;
   /// The model has left the group's last module out: a loss runs it on parts of the output, each with its backward at
