@@ -122,6 +122,9 @@ struct Model {
   bool use_double_wide_mlp = false;              ///< of these layers
   std::int64_t hidden_size_per_layer_input = 0;  ///< width of each layer's own embeddings; 0: there are none
   std::int64_t vocab_size_per_layer_input = 0;   ///< rows of their table
+  std::int64_t altup_num_inputs = 0;             ///< streams of hidden states side by side (AltUp); 0: one
+  std::int64_t laurel_rank = 0;                  ///< of the learned residual beside attention (LAuReL); 0: none
+  std::int64_t activation_sparsity_layers = 0;   ///< leading layers whose MLP lets the largest gates through alone
   Experts experts;
   LatentAttention latent_attention;
   Mamba mamba;

@@ -23,9 +23,10 @@ std::int64_t period(const Model& model, const Recipe& recipe) {
   return result;
 }
 
-/// Layers at the beginning that are not of the kinds that take turns: dense ones before layers with experts.
+/// Layers at the beginning that are not of the kinds that take turns: dense ones before layers with experts, or those
+/// with sparse activations.
 std::int64_t leading_layers(const Model& model) {
-  if (model.experts.num_experts == 0) return 0;
+  if (model.experts.num_experts == 0) return minimum(model.activation_sparsity_layers, model.num_hidden_layers);
   return minimum(model.experts.first_k_dense_replace, model.num_hidden_layers);
 }
 

@@ -125,6 +125,14 @@ constexpr Field model_and_gpu_fields[] = {
     {"/model/vocab_size_per_layer_input", "layer_vocab",
      [](Config& c) -> Member { return c.model.vocab_size_per_layer_input; }, 0, 1e8, "tokens", "Block",
      "Entries of the vocabulary of these embeddings."},
+    {"/model/altup_num_inputs", "altup", [](Config& c) -> Member { return c.model.altup_num_inputs; }, 0, 64, "streams",
+     "Block", "Gemma 3n: streams of hidden states side by side (AltUp), of which each layer computes one; 0: one."},
+    {"/model/laurel_rank", "laurel", [](Config& c) -> Member { return c.model.laurel_rank; }, 0, 65536, "elements",
+     "Block", "Gemma 3n: rank of a learned residual beside attention (LAuReL); 0: none."},
+    {"/model/activation_sparsity_layers", "sparse_act",
+     [](Config& c) -> Member { return c.model.activation_sparsity_layers; }, 0, 4096, "layers", "Block",
+     "Gemma 3n: leading layers whose MLP lets the largest gates of a token through alone "
+     "(activation_sparsity_pattern)."},
 
     // Model: mixture of experts.
     {"/model/experts/num_experts", "experts", [](Config& c) -> Member { return c.model.experts.num_experts; }, 0, 65536,

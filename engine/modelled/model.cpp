@@ -52,10 +52,13 @@ constexpr Fixed fixed_fields[] = {
     {"/model/global_head_dim", "gemma4_text", false},
     {"/model/num_global_key_value_heads", "gemma4_text", false},
     {"/model/attention_k_eq_v", "gemma4_text", false},
-    {"/model/num_kv_shared_layers", "gemma4_text", false},
+    {"/model/num_kv_shared_layers", "gemma4_text,gemma3n_text", false},
     {"/model/use_double_wide_mlp", "gemma4_text", false},
-    {"/model/hidden_size_per_layer_input", "gemma4_text", false},
-    {"/model/vocab_size_per_layer_input", "gemma4_text", false},
+    {"/model/hidden_size_per_layer_input", "gemma4_text,gemma3n_text", false},
+    {"/model/vocab_size_per_layer_input", "gemma4_text,gemma3n_text", false},
+    {"/model/altup_num_inputs", "gemma3n_text", false},
+    {"/model/laurel_rank", "gemma3n_text", false},
+    {"/model/activation_sparsity_layers", "gemma3n_text", false},
 };
 
 void add(Issues& issues, const char* path, const std::string& message, const std::string& hint) {

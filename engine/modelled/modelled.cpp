@@ -108,6 +108,9 @@ constexpr Missing<Config> all_missing[] = {
               c.model.experts.num_experts > 0;
      },
      "none"},
+    {"/recipe/quantization", "Quantised weights of Gemma 3n, which clips some of them, are", "Set it to none.",
+     [](const Config& c) { return c.recipe.quantization != Quantization::none && c.model.altup_num_inputs > 0; },
+     "none"},
     {"/recipe/quantization", "Training on 8-bit weights is", "Choose nf4 or nf4_double.",
      [](const Config& c) { return c.recipe.quantization == Quantization::int8; }, "nf4"},
     {"/recipe/context_parallel", "Context parallelism outside Megatron and torchtitan is",

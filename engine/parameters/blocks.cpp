@@ -316,6 +316,7 @@ void trailing_norms(ParameterBuilder& b) {
 
 void append_layer(ParameterBuilder& b, LayerKind kind) {
   if (b.model.model_type == "gemma4_text") return append_gemma4_layer(b, kind);
+  if (b.model.model_type == "gemma3n_text") return append_gemma3n_layer(b, kind);
   const auto feed_forward = [&] {
     if (kind.experts) return experts(b);
     mlp(b, dense_names, b.model.intermediate_size, b.model.mlp_bias);

@@ -83,5 +83,8 @@ void append_layer(ParameterBuilder& b, LayerKind kind);
 /// The same of Gemma 4, and the embeddings of all its layers.
 void append_gemma4_layer(ParameterBuilder& b, LayerKind kind);
 void append_layer_embeddings(ParameterBuilder& b);
+/// The same of Gemma 3n, and the projections of its streams.
+void append_gemma3n_layer(ParameterBuilder& b, LayerKind kind);
+void append_stream_projections(ParameterBuilder& b);
 
 }  // namespace trainmem

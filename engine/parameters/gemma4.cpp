@@ -1,4 +1,4 @@
-// The parameter tensors of Gemma 4: models/gemma4/modeling_gemma4.py.
+// The parameter tensors of Gemma 3n and 4: models/gemma3n and gemma4, modeling_*.py.
 #include "engine/parameters/builder.h"
 
 namespace trainmem {
@@ -44,25 +44,57 @@ void experts(ParameterBuilder& b) {
     b.vector(norm, Kind::norm, m.hidden_size);
 }
 
-}  // namespace
-
-void append_gemma4_layer(ParameterBuilder& b, LayerKind kind) {
-  const Model& m = b.model;
-  const std::int64_t h = m.hidden_size;
-  const std::int64_t inner = m.intermediate_size * (kind.shares_keys && m.use_double_wide_mlp ? 2 : 1);
-  attention(b, kind);
+/// MLP and norms.
+void after_attention(ParameterBuilder& b, std::int64_t inner) {
+  const std::int64_t h = b.model.hidden_size;
   b.linear("layers.*.mlp.gate.weight", nullptr, Kind::mlp, inner, h, column);
   b.linear("layers.*.mlp.up.weight", nullptr, Kind::mlp, inner, h, column);
   b.linear("layers.*.mlp.down.weight", nullptr, Kind::mlp, h, inner, row);
   for (const char* norm : {"layers.*.attention_norm.weight", "layers.*.attention_output_norm.weight",
                            "layers.*.mlp_norm.weight", "layers.*.mlp_output_norm.weight"})
     b.vector(norm, Kind::norm, h);
-  if (const std::int64_t width = m.hidden_size_per_layer_input; width > 0) {
-    b.linear("layers.*.embedding.gate.weight", nullptr, Kind::mlp, width, h, replicated);
-    b.linear("layers.*.embedding.output.weight", nullptr, Kind::mlp, h, width, replicated);
-    b.vector("layers.*.embedding.norm.weight", Kind::norm, h);
-  }
+}
+
+void layer_embedding(ParameterBuilder& b) {
+  const std::int64_t h = b.model.hidden_size;
+  const std::int64_t width = b.model.hidden_size_per_layer_input;
+  b.linear("layers.*.embedding.gate.weight", nullptr, Kind::mlp, width, h, replicated);
+  b.linear("layers.*.embedding.output.weight", nullptr, Kind::mlp, h, width, replicated);
+  b.vector("layers.*.embedding.norm.weight", Kind::norm, h);
+}
+
+}  // namespace
+
+void append_gemma4_layer(ParameterBuilder& b, LayerKind kind) {
+  const Model& m = b.model;
+  attention(b, kind);
+  after_attention(b, m.intermediate_size * (kind.shares_keys && m.use_double_wide_mlp ? 2 : 1));
+  if (m.hidden_size_per_layer_input > 0) layer_embedding(b);
   if (kind.experts) experts(b);
+}
+
+void append_gemma3n_layer(ParameterBuilder& b, LayerKind kind) {
+  const Model& m = b.model;
+  const std::int64_t h = m.hidden_size;
+  const std::int64_t streams = m.altup_num_inputs;
+  attention(b, kind);
+  after_attention(b, m.intermediate_size);
+  b.vector("layers.*.altup.output_scale", Kind::norm, h);
+  b.linear("layers.*.altup.correction.weight", nullptr, Kind::mlp, streams, streams, replicated);
+  b.linear("layers.*.altup.prediction.weight", nullptr, Kind::mlp, streams * streams, streams, replicated);
+  b.linear("layers.*.altup.router.weight", nullptr, Kind::mlp, streams, h, replicated);
+  b.vector("layers.*.altup.norm.weight", Kind::norm, h);
+  b.linear("layers.*.laurel.left.weight", nullptr, Kind::mlp, m.laurel_rank, h, replicated);
+  b.linear("layers.*.laurel.right.weight", nullptr, Kind::mlp, h, m.laurel_rank, replicated);
+  b.vector("layers.*.laurel.norm.weight", Kind::norm, h);
+  layer_embedding(b);
+}
+
+void append_stream_projections(ParameterBuilder& b) {
+  const std::int64_t h = b.model.hidden_size;
+  for (const char* name : {"streams.in.weight", "streams.out.weight"})
+    for (std::int64_t i = 1; i < b.model.altup_num_inputs; ++i)
+      b.linear(name, nullptr, Kind::embedding, h, h, replicated);
 }
 
 void append_layer_embeddings(ParameterBuilder& b) {

@@ -68,6 +68,7 @@ ParameterTensors final_parameters(const Model& model) {
   ParameterBuilder b(model, -1);
   if (model.final_norm) b.norm("norm.weight", "norm.bias");
   if (model.hidden_size_per_layer_input > 0) append_layer_embeddings(b);
+  if (model.altup_num_inputs > 0) append_stream_projections(b);
   b.linear("head.weight", model.lm_head_bias ? "head.bias" : nullptr, Kind::head, model.vocab_size,
            embedding_width(model), ParameterSplit::vocabulary);
   for (ParameterTensor& tensor : b.list) {

@@ -72,10 +72,12 @@ Tensor minimum_with(Tensor argument, const Tensor& bound) {
   const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(minimum_rule, {&x});
   keep(node, x);
+  keep(node, bound);
   Tensor result = like(x, x.dtype(), minimum_rule);
   if (node)
-    node->backward = [bound](Backward& b) {
+    node->backward = [](Backward& b) {
       const Tensor kept = b.kept(0);
+      const Tensor kept_bound = b.kept(1);
       Tensor gradient;
       {
         const Tensor half = like(kept, b.gradient().dtype(), minimum_rule);

@@ -13,7 +13,7 @@ constexpr const char* unpatched =
 bool has_own_block(const LlamaForm& form) {
   return form.block == LlamaForm::BlockForm::one_mixer || form.block == LlamaForm::BlockForm::falcon_h1 ||
          form.block == LlamaForm::BlockForm::olmo_hybrid || form.block == LlamaForm::BlockForm::gemma4 ||
-         has_item(unpatched, form.model_type);
+         form.block == LlamaForm::BlockForm::gemma3n || has_item(unpatched, form.model_type);
 }
 
 }  // namespace

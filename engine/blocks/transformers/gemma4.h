@@ -51,6 +51,7 @@ class LayerEmbeddings {
   const Model& model_;
   Tensor table_;
   Tensor scale_;
+  Tensor projection_scale_, sum_scale_;  ///< buffers of Gemma 3n; undefined: numbers
   Linear projection_;
   NormLayer norm_;
 };

@@ -1,4 +1,4 @@
-// Embeddings that each layer of Gemma 4 has of its own, made for all layers at once.
+// Embeddings that each layer of Gemma 3n and 4 has of its own, made for all layers at once.
 #include "engine/blocks/transformers/gemma4.h"
 #include "engine/tensor/run.h"
 
@@ -16,8 +16,16 @@ LayerEmbeddings::LayerEmbeddings(const Model& m, const LlamaForm& form, DType dt
   table_ = make_parameter({m.vocab_size_per_layer_input, together}, dtype, "layer embedding");
   {
     const Set<Component> component(active_run().component, Component::weights);
-    scale_ = allocate({}, dtype, {&scale_rule});
-    note_kept(scale_, scale_rule);
+    const auto buffer = [&] {
+      Tensor scale = allocate({}, dtype, {&scale_rule});
+      note_kept(scale, scale_rule);
+      return scale;
+    };
+    scale_ = buffer();
+    if (m.model_type == "gemma3n_text") {
+      projection_scale_ = buffer();
+      sum_scale_ = buffer();
+    }
   }
   projection_ = Linear(m.hidden_size, together, false, dtype, "layer embedding projection");
   norm_ = NormLayer(form.norm, {width}, true, false, dtype);
@@ -28,10 +36,13 @@ Tensor LayerEmbeddings::operator()(const Tensor& ids, const Tensor& embedded) co
   const Shape apart{ids.size(0), ids.size(1), model_.num_hidden_layers, model_.hidden_size_per_layer_input};
   Tensor of_tokens = embedding(table_, ids) * scale_;
   of_tokens = view(std::move(of_tokens), apart);
-  Tensor projected = multiply_number(projection_(embedded));
+  Tensor projected = projection_(embedded);
+  projected = projection_scale_.defined() ? multiply_in_place(std::move(projected), projection_scale_)
+                                          : multiply_number(std::move(projected));
   projected = view(std::move(projected), apart);
   projected = norm_(projected);
-  return multiply_number(projected + of_tokens);
+  Tensor sum = projected + of_tokens;
+  return sum_scale_.defined() ? std::move(sum) * sum_scale_ : multiply_number(std::move(sum));
 }
 
 }  // namespace trainmem::transformers

@@ -19,6 +19,7 @@ struct LlamaForm {
     one_mixer,  ///< Mamba, attention, an MLP or experts, after one norm
     falcon_h1,  ///< Mamba and attention beside each other, then an MLP
     gemma4,
+    gemma3n,
     olmo_hybrid  ///< norms after attention and its MLP, but before a gated delta network and its MLP
   } block = BlockForm::llama;
   NormLayer::Form norm = NormLayer::Form::llama;

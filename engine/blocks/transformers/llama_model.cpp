@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "engine/blocks/transformers/families.h"
+#include "engine/blocks/transformers/gemma3n_model.h"
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/config/layer_types.h"
 
@@ -30,6 +31,7 @@ std::unique_ptr<Block> LlamaModel::make_block(std::int64_t layer) {
     case LlamaForm::BlockForm::stablelm: return make_stablelm_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::gemma2: return make_gemma2_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::gemma4: return make_gemma4_block(model, form_, weights, layer);
+    case LlamaForm::BlockForm::gemma3n: return make_gemma3n_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::olmo2: return make_olmo2_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::minimax: return make_minimax_block(model, form_, weights, layer);
     case LlamaForm::BlockForm::dbrx: return make_dbrx_block(model, form_, weights);
@@ -119,7 +121,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
     if (form_.multipliers) embedded = multiply_number(embedded);
   }
   if (layer_embeddings_) state.layer_embeddings = (*layer_embeddings_)(ids, embedded);
-  if (form_.block == LlamaForm::BlockForm::gemma4)
+  if (form_.block == LlamaForm::BlockForm::gemma4 || form_.block == LlamaForm::BlockForm::gemma3n)
     state.inputs.shared_keys = state.sliding_inputs.shared_keys = std::make_shared<SharedKeys>();
   // Embeddings that are shards of the sequence do not say its length: the training loop passes the positions.
   if (active_run().settings.tensor_parallel.size == 1) state.inputs.positions = position_ids(s);
@@ -162,7 +164,9 @@ Tensor LlamaModel::head(Tensor hidden) {
 
 std::unique_ptr<Architecture> make_llama(const Model& model, DType weights) {
   const LlamaForm* form = llama_form(model);
-  return form == nullptr ? nullptr : std::make_unique<LlamaModel>(model, *form, weights);
+  if (form == nullptr) return nullptr;
+  if (form->block == LlamaForm::BlockForm::gemma3n) return std::make_unique<Gemma3nModel>(model, *form, weights);
+  return std::make_unique<LlamaModel>(model, *form, weights);
 }
 
 }  // namespace trainmem::transformers

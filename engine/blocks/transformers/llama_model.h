@@ -37,6 +37,7 @@ std::unique_ptr<Block> make_llama_block(const Model& m, const LlamaForm& form, D
 std::unique_ptr<Block> make_stablelm_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_gemma2_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_gemma4_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
+std::unique_ptr<Block> make_gemma3n_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_olmo2_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_minimax_block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer);
 std::unique_ptr<Block> make_dbrx_block(const Model& m, const LlamaForm& form, DType dtype);

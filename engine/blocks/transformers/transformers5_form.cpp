@@ -63,6 +63,16 @@ LlamaForm gemma4() {
   return result;
 }
 
+LlamaForm gemma3n() {
+  LlamaForm result = form("gemma3n_text");
+  result.block = LlamaForm::BlockForm::gemma3n;
+  result.norm = NormLayer::Form::gemma4;
+  result.scaled_embedding = true;
+  result.two_rotaries = true;
+  result.both_masks = true;
+  return result;
+}
+
 LlamaForm mellum() {
   LlamaForm result = form("mellum");
   result.two_rotaries = true;
@@ -135,6 +145,7 @@ const LlamaForm forms[] = {form("cwm"),
                            hy_v3(),
                            mellum(),
                            gemma4(),
+                           gemma3n(),
                            mistral4(),
                            hyperclovax(),
                            axk1(),

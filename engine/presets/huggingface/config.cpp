@@ -153,6 +153,7 @@ struct Renamed {
 };
 constexpr Renamed renamed[] = {{"kimi_k2", "deepseek_v3"},
                                {"gemma3", "gemma3_text"},
+                               {"gemma3n", "gemma3n_text"},
                                {"gemma4", "gemma4_text"},
                                {"gemma4_unified", "gemma4_unified_text"},
                                {"llama4", "llama4_text"},

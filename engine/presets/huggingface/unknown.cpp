@@ -20,8 +20,6 @@ constexpr Reason reasons[] = {
      "Use a model of attention and MLP layers, dense or with experts."},
     {"kimi_linear", "its linear attention (Kimi Delta Attention)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},
-    {"gemma3n,gemma3n_text", "its parallel streams of hidden states (AltUp) and its sparse activations",
-     "Use gemma4_text, whose small sizes have its embeddings of each layer and its shared keys and values."},
     {"laguna,step3p5", "its layers with a window have another number of heads than the others",
      "Use a model whose layers have heads alike, such as afmoe or qwen3_moe."},
     {"mimo_v2_flash,mimo_v2", "its layers with a window have key and value heads of another number, and sinks",
