@@ -204,6 +204,13 @@ void finish_experts(SettingsReading& reading) {
   config.recipe.grouped_experts = reading.find("--moe-grouped-gemm") != nullptr;
   if (reading.find("--moe-token-dispatcher-type") == nullptr)
     config.recipe.expert_dispatcher = ExpertDispatcher::all_gather;
+  const std::string* coefficient = reading.find("--moe-aux-loss-coeff");
+  const std::string* type = reading.find("--moe-router-load-balancing-type");
+  const bool some = coefficient != nullptr && coefficient->find_first_of("123456789") != std::string::npos;
+  if (!some || (type != nullptr && *type != "aux_loss")) return;
+  reading.apply("--moe-aux-loss-coeff", "/model/experts/router_auxiliary_loss", "unmasked");
+  if (type != nullptr)
+    reading.apply("--moe-router-load-balancing-type", "/model/experts/router_auxiliary_loss", "unmasked");
 }
 
 void finish(SettingsReading& reading) {
@@ -256,6 +263,10 @@ void extra(const Config& config, Settings& out) {
     if (recipe.grouped_experts) out.push_back({"--moe-grouped-gemm", ""});
     const bool gathers = recipe.expert_dispatcher == ExpertDispatcher::all_gather;
     out.push_back({"--moe-token-dispatcher-type", gathers ? "allgather" : "alltoall"});
+    if (model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none) {  // 1e-2 is where its help says to start
+      out.push_back({"--moe-router-load-balancing-type", "aux_loss"});
+      out.push_back({"--moe-aux-loss-coeff", "1e-2"});
+    }
   }
   if (recipe.precision == Precision::fp8) out.push_back({"--bf16", ""});
   if (recipe.loss == Loss::fused) out.push_back({"--cross-entropy-loss-fusion", ""});

@@ -134,7 +134,14 @@ constexpr Missing<Config> all_missing[] = {
     {"/recipe/loss", "DBRX of older releases, whose loss this is, is", "Set it to full.",
      [](const Config& c) { return dbrx(c) && c.recipe.loss == Loss::legacy; }, "full"},
     {"/model/experts/router_auxiliary_loss", "The loss that balances the experts, in this framework, is",
-     "Set it to none.", [](const Config& c) { return balances(c) && has_own_layers(c); }, "none"},
+     "Set it to none.",
+     [](const Config& c) {
+       const bool of_megatron = megatron(c) && c.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::unmasked;
+       return balances(c) && has_own_layers(c) && !of_megatron;
+     },
+     "none"},
+    {"/model/experts/router_auxiliary_loss", "The loss that balances the experts, of a model without experts, is",
+     "Set it to none.", [](const Config& c) { return balances(c) && megatron(c) && !experts(c); }, "none"},
     {"/model/experts/router_auxiliary_loss",
      "The loss that balances the experts, of a class that makes none of its routers' logits, is", "Set it to none.",
      [](const Config& c) { return balances(c) && !has_own_layers(c) && !transformers::has_balancing_loss(c.model); },

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/config/values.h"
+#include "engine/launch/import.h"
 #include "engine/presets/apply.h"
 #include "engine/step.h"
 #include "engine/tensor/tensor.h"
@@ -73,4 +75,39 @@ TEST_CASE("The loss that balances experts: refused where a class, a release or a
   config = of_preset("qwen3-30b-a3b", unmasked);
   config.recipe.framework = Framework::torchtitan;
   CHECK(refused(config));
+}
+
+// Megatron-Core transformer/moe/router.py: TopKRouter.aux_loss_load_balancing, layer by layer.
+TEST_CASE("The loss that balances experts: under Megatron each layer maps its tokens to experts once more") {
+  const auto maps = [](RouterAuxiliaryLoss loss) {
+    Config config = of_preset("mixtral-8x7b", loss);
+    config.recipe = default_recipe(Framework::megatron);
+    config.model.num_hidden_layers = 3;
+    CHECK_FALSE(refused(config));
+    const Recording recording = run_training(config, {.steps = 1});
+    return std::count_if(recording.storages.begin(), recording.storages.end(), [](const StorageRecord& storage) {
+      return storage.role != nullptr && std::strcmp(storage.role, "routing map") == 0 &&
+             storage.bytes == Bytes{4096} * 8;
+    });
+  };
+  CHECK(maps(RouterAuxiliaryLoss::none) == 0);
+  CHECK(maps(RouterAuxiliaryLoss::unmasked) == 3);
+  CHECK(refused([] {
+    Config config = of_preset("mixtral-8x7b", RouterAuxiliaryLoss::masked);
+    config.recipe = default_recipe(Framework::megatron);
+    return config;
+  }()));
+}
+
+// NVIDIA/Megatron-LM examples/mixtral/train_mixtral_8x7b_distributed.sh
+TEST_CASE("The loss that balances experts: Megatron's arguments say it together") {
+  const auto read = [](const std::string& arguments) {
+    return import_text("--num-layers 32 --bf16 --num-experts 8 " + arguments)
+        .config.model.experts.router_auxiliary_loss;
+  };
+  CHECK(read("--moe-router-load-balancing-type aux_loss --moe-aux-loss-coeff 1e-2") == RouterAuxiliaryLoss::unmasked);
+  CHECK(read("--moe-aux-loss-coeff 1e-2") == RouterAuxiliaryLoss::unmasked);
+  CHECK(read("--moe-router-load-balancing-type aux_loss") == RouterAuxiliaryLoss::none);
+  CHECK(read("--moe-router-load-balancing-type sinkhorn --moe-aux-loss-coeff 1e-2") == RouterAuxiliaryLoss::none);
+  CHECK(read("--moe-aux-loss-coeff 0.0") == RouterAuxiliaryLoss::none);
 }

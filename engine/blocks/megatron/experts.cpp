@@ -1,6 +1,7 @@
 // Mixture of experts of Megatron-Core: router, dispatchers, grouped or sequential experts, shared experts.
 // megatron/core/transformer/moe: moe_layer.py, router.py, token_dispatcher.py, experts.py (TEGroupedMLP,
 // SequentialMLP).
+#include "engine/blocks/megatron/balancing_loss.h"
 #include "engine/blocks/megatron/dispatch.h"
 #include "engine/blocks/megatron/gpt.h"
 #include "engine/parameters/parameters.h"
@@ -50,23 +51,26 @@ Tensor StageModel::route(const ExpertLayer& layer, const Tensor& tokens) const {
   const Place place("router");
   const Experts& e = settings_.model.experts;
   const Tensor logits = linear(tokens, layer.router, {}, "router logits");
+  const auto among_zeros = [&](Tensor weights, const Tensor& experts) {
+    return with_balancing_loss(scatter_scores(std::move(weights), experts, e.num_experts), logits, e);
+  };
   if (e.router_bias) {  // moe_router_score_function sigmoid, with the bias that balances the load
     const Tensor scores = to(sigmoid(to(logits, DType::float32)), logits.dtype());
     const Tensor experts = top_k(detach(scores), e.num_experts_per_tok).indices;
     Tensor weights = gather(scores, experts);
     const Tensor total = sum(weights, 1, true);
     weights = divide_in_place(std::move(weights), total);
-    return scatter_scores(std::move(weights), experts, e.num_experts);
+    return among_zeros(std::move(weights), experts);
   }
   if (settings_.model.latent_attention.kv_lora_rank > 0) {  // moe_router_pre_softmax, as DeepSeek-V2 is trained
     const Tensor scores = to(softmax(logits, DType::float32), logits.dtype());
     Chosen chosen = top_k(scores, e.num_experts_per_tok);
     Tensor weights = multiply_number(std::move(chosen.values));
-    return scatter_scores(std::move(weights), chosen.indices, e.num_experts);
+    return among_zeros(std::move(weights), chosen.indices);
   }
   const Chosen chosen = top_k(logits, e.num_experts_per_tok);
   Tensor weights = to(softmax(chosen.values, DType::float32), logits.dtype());
-  return scatter_scores(std::move(weights), chosen.indices, e.num_experts);
+  return among_zeros(std::move(weights), chosen.indices);
 }
 
 /// All experts of the rank in one product each way, or one after another with the rows of each.
