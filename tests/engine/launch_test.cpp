@@ -273,6 +273,17 @@ TEST_CASE("import: Python's word for infinity is no obstacle") {
   CHECK_FALSE(import_text(R"({"model_type": "llama", "hidden_size": Infinite})").issues.empty());
 }
 
+// json.load keeps "4096" a string, and torch.nn.Embedding takes none: the run would stop there too.
+TEST_CASE("import: a size in quotes is named, not read as nothing") {
+  const Import import = import_text(
+      R"({"model_type": "llama", "hidden_size": "4096", "tie_word_embeddings": "false", "num_hidden_layers": 32})");
+  REQUIRE(import.issues.size() == 2);
+  CHECK(import.issues[0].path == "/model/hidden_size");
+  CHECK(import.issues[0].message == R"("hidden_size" is the text "4096", not a number.)");
+  CHECK(import.issues[0].hint == "Write it without the quotes.");
+  CHECK(import.issues[1].path == "/model/tie_word_embeddings");
+}
+
 TEST_CASE("import: a model whose class is unknown gets an issue that names it") {
   const Import import =
       import_text(R"({"model_type": "mamba2", "hidden_size": 4096, "transformers_version": "4.44.0"})");

@@ -206,6 +206,7 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   read_linear_attention(model, keys);
   if (own->read != nullptr) own->read(model, keys, issues);
   read_mlp_layer_types(model, keys, issues);
+  keys.report_texts(issues);
   derive(model);
   return model;
 }

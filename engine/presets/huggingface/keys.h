@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engine/presets/huggingface/config.h"
 
@@ -33,19 +34,22 @@ class HuggingFaceKeys {
     return value != nullptr && value->kind == HuggingFaceValue::Kind::null;
   }
 
-  // Each leaves the target as it is if no name has a value.
+  // Each leaves the target as it is if no name has a value, or a number in quotes.
   void read(std::int64_t& target, Names names) const {
-    if (const auto* value = find(names); value != nullptr) target = static_cast<std::int64_t>(value->number);
+    if (const auto* value = find_number(names); value != nullptr) target = static_cast<std::int64_t>(value->number);
   }
   void read(Size& target, Names names) const {
-    if (const auto* value = find(names); value != nullptr) target = static_cast<std::int64_t>(value->number);
+    if (const auto* value = find_number(names); value != nullptr) target = static_cast<std::int64_t>(value->number);
   }
   void read(double& target, Names names) const {
-    if (const auto* value = find(names); value != nullptr) target = value->number;
+    if (const auto* value = find_number(names); value != nullptr) target = value->number;
   }
   void read(bool& target, Names names) const {
-    if (const auto* value = find(names); value != nullptr) target = value->number != 0;
+    if (const auto* value = find_number(names); value != nullptr) target = value->number != 0;
   }
+
+  /// An issue for each number or switch that stood in quotes.
+  void report_texts(Issues& issues) const;
 
   bool flag(std::string_view name, bool otherwise) const {
     bool value = otherwise;
@@ -54,6 +58,10 @@ class HuggingFaceKeys {
   }
 
  private:
+  using Entry = HuggingFaceConfig::value_type;
+
+  const HuggingFaceValue* find_number(Names names) const;
+
   const HuggingFaceValue* find_key(std::string_view name) const {
     for (const auto& [key, value] : config_) {
       if (key == name) return &value;
@@ -62,6 +70,7 @@ class HuggingFaceKeys {
   }
 
   const HuggingFaceConfig& config_;
+  mutable std::vector<const Entry*> texts_;
 };
 
 /// A part of a class that has no forward: `path` is the key, with / between nested ones.
