@@ -36,7 +36,7 @@ struct UnusedKey {
 
 /// A settings file while it is read.
 struct Import {
-  std::string format;  ///< "megatron", "torchtitan", "deepspeed", "accelerate", "huggingface", "trainmem", "link"
+  std::string format;  ///< a SettingsFormat's name, "huggingface", "trainmem" or "link"
   Config config;
   bool has_model = false;   ///< config.model or config.model_preset comes from the text
   bool has_gpu = false;     ///< the same for the GPU
@@ -58,6 +58,8 @@ class SettingsReading {
   /// Sets a field to a value and notes that the key did it.
   void apply(const char* key, const char* path, const std::string& value);
   void leave(const char* key, const std::string& why);
+  /// Notes that the key did something that is no single field.
+  void note(const char* key, const char* path, const std::string& set);
   void apply_rules(const KeyRule* rules, int count);
   void list_the_rest();
 
@@ -82,7 +84,7 @@ struct SettingsFormat {
   bool has_model;     ///< its keys describe the model too
   Config (*start)();  ///< what an empty file means
   void (*finish)(SettingsReading&);
-  void (*extra)(const Config&, Settings&);  ///< keys that go before those of the table
+  void (*extra)(const Config&, Settings&);  ///< keys that go before those of the table; null: nothing is written
   Settings (*read)(std::string_view);
   std::string (*write)(const Settings&);
 };
@@ -91,5 +93,10 @@ const SettingsFormat& megatron_format();
 const SettingsFormat& torchtitan_format();
 const SettingsFormat& deepspeed_format();
 const SettingsFormat& accelerate_format();
+/// These are read only.
+const SettingsFormat& trainer_format();
+const SettingsFormat& llamafactory_format();
+const SettingsFormat& axolotl_format();
+const SettingsFormat& torchtune_format();
 
 }  // namespace trainmem

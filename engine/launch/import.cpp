@@ -4,6 +4,7 @@
 #include "engine/border/json_io_huggingface.h"
 #include "engine/border/link.h"
 #include "engine/config/text.h"
+#include "engine/launch/fine_tuning.h"
 #include "engine/text/json_writer.h"
 
 namespace trainmem {
@@ -11,12 +12,29 @@ namespace {
 
 constexpr int longest_import = 262144;  // bytes: our own answers are the longest
 
-enum class Kind { trainmem, answer, link, huggingface, deepspeed, torchtitan, accelerate, megatron, unknown };
+enum class Kind {
+  trainmem,
+  answer,
+  link,
+  huggingface,
+  deepspeed,
+  torchtitan,
+  accelerate,
+  megatron,
+  trainer,
+  llamafactory,
+  axolotl,
+  torchtune,
+  unknown
+};
 
 Kind kind_of_json(const JsonTree& root) {
   if (root.find("model") != nullptr || root.find("recipe") != nullptr) return Kind::trainmem;
   if (root.find("config") != nullptr && root.find("link") != nullptr) return Kind::answer;
   if (is_huggingface(root) || root.find("model_type") != nullptr) return Kind::huggingface;
+  const Settings settings = read_json_settings(root);
+  if (is_llamafactory(settings)) return Kind::llamafactory;
+  if (is_trainer(settings)) return Kind::trainer;
   for (const char* key : {"zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size", "bf16", "fp16"}) {
     if (root.find(key) != nullptr) return Kind::deepspeed;
   }
@@ -28,26 +46,62 @@ bool is_option_at(std::string_view text, std::size_t at) {
   return begins && at + 2 < text.size() && text[at + 2] >= 'a' && text[at + 2] <= 'z';
 }
 
+Kind kind_of_yaml(const Settings& settings) {
+  if (has_any(settings, {"base_model"})) return Kind::axolotl;
+  if (is_llamafactory(settings)) return Kind::llamafactory;
+  for (const Setting& setting : settings) {
+    if (setting.value.substr(0, 10) == "torchtune.") return Kind::torchtune;
+  }
+  if (is_trainer(settings)) return Kind::trainer;
+  if (has_any(settings, {"distributed_type", "num_processes", "mixed_precision", "compute_environment"}))
+    return Kind::accelerate;
+  return Kind::unknown;
+}
+
+/// Options are Megatron's unless they are those of another program.
+Kind kind_of_arguments(std::string_view text) {
+  const Settings settings = read_dataclass_arguments(text);
+  if (is_llamafactory(settings)) return Kind::llamafactory;
+  return is_trainer(settings) ? Kind::trainer : Kind::megatron;
+}
+
 Kind kind_of_text(std::string_view text) {
   if (text.find("model=") != std::string_view::npos && text.find('\n') == std::string_view::npos &&
       text.find(" --") == std::string_view::npos) {
     return Kind::link;
   }
+  const Kind yaml = kind_of_yaml(read_yaml(text));
+  if (yaml != Kind::unknown) return yaml;
   for (std::size_t at = text.find("--"); at != std::string_view::npos; at = text.find("--", at + 2)) {
-    if (is_option_at(text, at)) return Kind::megatron;
+    if (is_option_at(text, at)) return kind_of_arguments(text);
   }
   for (const Setting& setting : read_toml(text)) {
     if (setting.key.find('.') != std::string::npos) return Kind::torchtitan;
   }
-  for (const Setting& setting : read_yaml(text)) {
-    for (const char* key : {"distributed_type", "num_processes", "mixed_precision", "compute_environment"}) {
-      if (setting.key == key) return Kind::accelerate;
-    }
-  }
   return Kind::unknown;
 }
 
-void read_format(const SettingsFormat& format, const Settings& settings, Import& out) {
+const SettingsFormat* format_of(Kind kind) {
+  switch (kind) {
+    case Kind::deepspeed: return &deepspeed_format();
+    case Kind::torchtitan: return &torchtitan_format();
+    case Kind::accelerate: return &accelerate_format();
+    case Kind::megatron: return &megatron_format();
+    case Kind::trainer: return &trainer_format();
+    case Kind::llamafactory: return &llamafactory_format();
+    case Kind::axolotl: return &axolotl_format();
+    case Kind::torchtune: return &torchtune_format();
+    case Kind::trainmem:
+    case Kind::answer:
+    case Kind::link:
+    case Kind::huggingface:
+    case Kind::unknown: break;
+  }
+  return nullptr;
+}
+
+void read_format(const SettingsFormat& format, std::string_view text, Import& out) {
+  const Settings settings = format.read(text);
   out.format = format.name;
   out.config = format.start();
   out.has_recipe = true;
@@ -89,11 +143,12 @@ void read_json(std::string_view text, Import& out) {
   JsonText json = parse_json(text);
   out.issues = std::move(json.issues);
   if (!out.issues.empty()) return;
-  switch (kind_of_json(json.root)) {
+  const Kind kind = kind_of_json(json.root);
+  if (const SettingsFormat* format = format_of(kind)) return read_format(*format, text, out);
+  switch (kind) {
     case Kind::trainmem: out.format = "trainmem"; return read_ours(read_config(text), out);
     case Kind::answer: out.format = "trainmem"; return read_ours(parse_link(json.root.find("link")->text), out);
     case Kind::huggingface: return read_model(json.root, out);
-    case Kind::deepspeed: return read_format(deepspeed_format(), read_json_settings(json.root), out);
     default: break;
   }
   out.issues.push_back({"unknown_format", "", "This JSON is of no kind that is known here.",
@@ -115,19 +170,20 @@ Import import_text(std::string_view text) {
     read_json(text, out);
     return out;
   }
-  switch (kind_of_text(text)) {
-    case Kind::link:
-      out.format = "link";
-      read_ours(parse_link(text), out);
-      return out;
-    case Kind::megatron: read_format(megatron_format(), read_arguments(text), out); return out;
-    case Kind::torchtitan: read_format(torchtitan_format(), read_toml(text), out); return out;
-    case Kind::accelerate: read_format(accelerate_format(), read_yaml(text), out); return out;
-    default: break;
+  const Kind kind = kind_of_text(text);
+  if (kind == Kind::link) {
+    out.format = "link";
+    read_ours(parse_link(text), out);
+    return out;
+  }
+  if (const SettingsFormat* format = format_of(kind)) {
+    read_format(*format, text, out);
+    return out;
   }
   out.issues.push_back({"unknown_format", "", "This text is of no kind that is known here.",
-                        "Known are config.json of Hugging Face, DeepSpeed JSON, torchtitan TOML, Megatron arguments, "
-                        "accelerate YAML, and links and JSON of trainmem."});
+                        "Known are config.json of Hugging Face, arguments of its Trainer and of TRL, YAML of axolotl, "
+                        "LLaMA-Factory, torchtune and accelerate, DeepSpeed JSON, torchtitan TOML, Megatron "
+                        "arguments, and links and JSON of trainmem."});
   return out;
 }
 

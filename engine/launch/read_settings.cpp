@@ -99,6 +99,9 @@ std::vector<std::string> split_words(std::string_view text) {
   return words;
 }
 
+/// Options that take all words up to the next option.
+bool takes_many(std::string_view key) { return key == "--lora-target-modules"; }
+
 bool is_option(std::string_view word) { return word.size() > 2 && word.substr(0, 2) == "--" && word[2] != '-'; }
 
 }  // namespace
@@ -142,15 +145,26 @@ Settings read_toml(std::string_view text) {
 Settings read_yaml(std::string_view text) {
   Settings out;
   std::string section;
+  std::string last;  // the key before, if it had no value: a list of scalars may follow, one a line
   while (!text.empty()) {
     const std::string_view whole = without_comment(next_line(text));
     const std::string_view line = trimmed(whole);
+    if (line.empty()) continue;
     const std::size_t colon = line.find(':');
+    if (line.front() == '-' && line.find(": ") == std::string_view::npos && line.back() != ':') {
+      const std::string item(unquoted(line.substr(1)));
+      if (last.empty() || item.empty()) continue;
+      const bool more = !out.empty() && out.back().key == last;
+      if (!more) out.push_back({last, "[]"});
+      out.back().value.insert(out.back().value.size() - 1, (more ? ", " : "") + item);
+      continue;
+    }
     if (colon == std::string_view::npos || line.front() == '-') continue;
     const bool inner = whole.front() == ' ' || whole.front() == '\t';
     const std::string key(unquoted(line.substr(0, colon)));
     const std::string value(unquoted(line.substr(colon + 1)));
     if (!inner) section = value.empty() ? key + "." : "";
+    last = value.empty() ? (inner ? section : "") + key : "";
     if (value.empty()) continue;
     out.push_back({(inner ? section : "") + key, value});
   }
@@ -177,11 +191,23 @@ Settings read_arguments(std::string_view text) {
       out.push_back({key, equals == std::string::npos ? "" : word.substr(equals + 1)});
       open = equals == std::string::npos;
     } else if (open) {
-      out.back().value = word;
-      open = false;
+      out.back().value += (out.back().value.empty() ? "" : " ") + word;
+      open = takes_many(out.back().key);
     } else if (equals != std::string::npos && equals > 0 && variables.size() < most_variables) {
       variables.push_back({word.substr(0, equals), word.substr(equals + 1)});
     }
+  }
+  return out;
+}
+
+Settings read_dataclass_arguments(std::string_view text) {
+  Settings out = read_arguments(text);
+  for (Setting& setting : out) {
+    setting.key.erase(0, 2);
+    for (char& c : setting.key) {
+      if (c == '-') c = '_';
+    }
+    if (setting.value.empty()) setting.value = "true";
   }
   return out;
 }

@@ -73,6 +73,12 @@ void SettingsReading::leave(const char* key, const std::string& why) {
   out_.unused.push_back({key, *value, why});
 }
 
+void SettingsReading::note(const char* key, const char* path, const std::string& set) {
+  const std::string* value = find(key);
+  mark(key);
+  out_.applied.push_back({key, value == nullptr ? "" : *value, path, set});
+}
+
 void SettingsReading::apply_row(const KeyRule& row, const std::string& value) {
   if (row.path == nullptr) return leave(row.key, row.ours);
   if (row.ours != nullptr) return apply(row.key, row.path, row.ours);

@@ -14,15 +14,16 @@ std::string_view after(const PresetText& preset, std::string_view key) {
   return at == std::string_view::npos ? std::string_view() : preset.json.substr(at + key.size());
 }
 
-/// Whether the model has that name on the Hugging Face hub, or one of its other checkpoints has.
-bool is_on_hub_as(const PresetText& preset, std::string_view id) {
+/// Whether `is` holds for the model's name on the Hugging Face hub, or for that of one of its other checkpoints.
+template <typename Predicate>
+bool any_hub_name(const PresetText& preset, Predicate is) {
   const std::string_view own = after(preset, R"("hugging_face_id":")");
-  if (same_word(own.substr(0, own.find('"')), id)) return true;
+  if (is(own.substr(0, own.find('"')))) return true;
   std::string_view list = after(preset, R"("checkpoints":[)");
   list = list.substr(0, list.find(']'));
   while (!list.empty()) {
     const std::string_view quoted = list.substr(0, list.find(','));
-    if (same_word(quoted.substr(1, quoted.size() - 2), id)) return true;
+    if (is(quoted.substr(1, quoted.size() - 2))) return true;
     list.remove_prefix(std::min(list.size(), quoted.size() + 1));
   }
   return false;
@@ -42,7 +43,20 @@ const PresetText* find_preset(std::span<const PresetText> presets, std::string_v
   }
   if (id.find('/') == std::string_view::npos) return nullptr;
   for (const PresetText& preset : presets) {
-    if (is_on_hub_as(preset, id)) return &preset;
+    if (any_hub_name(preset, [&](std::string_view name) { return same_word(name, id); })) return &preset;
+  }
+  return nullptr;
+}
+
+const PresetText* find_checkpoint(std::string_view path) {
+  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  const auto models = model_presets();
+  if (const PresetText* named = find_preset(models, path)) return named;
+  const std::string_view folder = path.substr(path.rfind('/') + 1);
+  if (folder.empty()) return nullptr;
+  for (const PresetText& preset : models) {
+    const auto ends = [&](std::string_view name) { return same_word(name.substr(name.rfind('/') + 1), folder); };
+    if (same_word(preset.id, folder) || any_hub_name(preset, ends)) return &preset;
   }
   return nullptr;
 }

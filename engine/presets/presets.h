@@ -27,6 +27,10 @@ std::span<const PresetText> memory_technology_presets();
 /// its other checkpoints ("meta-llama/Llama-3.1-8B-Instruct"), whatever the case of letters. Null if there is none.
 const PresetText* find_preset(std::span<const PresetText> presets, std::string_view id);
 
+/// The model that a run is to load, as launch settings name it: as find_preset does, or by the last part of a path
+/// where that is a checkpoint's name ("/data/Llama-3.1-8B-Instruct/"). Null if there is none.
+const PresetText* find_checkpoint(std::string_view path);
+
 /// Ids for "did you mean": at most `count`, nearest first, none that has little in common with `id`. Of a name with a
 /// slash, as models have on the Hugging Face hub, what follows the slash is compared.
 std::vector<std::string> nearest_presets(std::span<const PresetText> presets, std::string_view id, int count = 3);

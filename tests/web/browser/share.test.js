@@ -48,6 +48,44 @@ pageTest('a DeepSpeed file says what is applied and what is not, and keeps the m
   assert.equal(await fragment(page), 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&dp=8&end');
 });
 
+// axolotl-ai-cloud/axolotl, examples/llama-3/lora-1b.yml, shortened.
+const axolotl = `base_model: NousResearch/Llama-3.2-1B
+datasets:
+  - path: teknium/GPT4-LLM-Cleaned
+    type: alpaca
+adapter: lora
+sequence_len: 2048
+lora_r: 16
+lora_target_modules:
+  - q_proj
+  - v_proj
+micro_batch_size: 2
+optimizer: adamw_8bit
+bf16: auto
+gradient_checkpointing: true
+`;
+
+pageTest('an axolotl file brings its model, adapters and batch', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&dp=8&end');
+  const dialog = await importing(page);
+  await dialog.getByLabel('Text to read').fill(axolotl);
+  await dialog.getByText('Read as an axolotl file.').waitFor();
+  await dialog.getByRole('button', { name: 'Use it' }).click();
+  await settled(page);
+  assert.match(await headline(page), /^Llama 3\.2 1B/);
+  const link = await fragment(page);
+  for (const part of ['model=llama3.2-1b', 'gpu=h100-sxm', 'mbs=2', 'seq=2048', 'opt=adamw_8bit', 'lora=16', 'dp=8'])
+    assert.ok(link.includes(part), `${part} in ${link}`);
+});
+
+pageTest('a size in quotes is named', {}, async page => {
+  await openCalculator(page);
+  const dialog = await importing(page);
+  await dialog.getByLabel('Text to read').fill(configJson.replace('"hidden_size": 4096', '"hidden_size": "4096"'));
+  await dialog.getByText('"hidden_size" is the text "4096", not a number.').waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Use it' }).isDisabled());
+});
+
 pageTest('a config.json dropped on the calculator is a model', {}, async page => {
   await openCalculator(page);
   const transfer = await page.evaluateHandle(text => {

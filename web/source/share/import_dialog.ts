@@ -14,6 +14,10 @@ const formats: Record<string, string> = {
   deepspeed: 'a DeepSpeed file',
   torchtitan: 'a torchtitan file',
   megatron: 'Megatron arguments',
+  trainer: 'arguments of the transformers Trainer',
+  llamafactory: 'a LLaMA-Factory file',
+  axolotl: 'an axolotl file',
+  torchtune: 'a torchtune file',
   accelerate: 'an accelerate file',
   trainmem: 'a configuration of trainmem',
   link: 'a link',
@@ -147,8 +151,9 @@ export class ImportDialog {
       'Bring your own',
       this.close,
       html`<p class="muted">
-          Paste a Hugging Face <code>config.json</code>, a DeepSpeed JSON, a torchtitan TOML, Megatron arguments, an
-          accelerate YAML, or a configuration or link of trainmem. It is read here in the browser and sent nowhere.
+          Paste a Hugging Face <code>config.json</code>; a training command of transformers, TRL or Megatron; a YAML of
+          axolotl, LLaMA-Factory, torchtune or accelerate; a DeepSpeed JSON, a torchtitan TOML, or a link. It is read
+          here in the browser and sent nowhere.
         </p>
         <textarea
           id="import-text"

@@ -1,0 +1,32 @@
+// What programs for fine-tuning on top of transformers say in the same words: each of these takes one key, or those
+// that belong to it, and notes what it did. A key that is absent changes nothing.
+#pragma once
+
+#include <initializer_list>
+
+#include "engine/launch/format.h"
+
+namespace trainmem {
+
+void take_model(SettingsReading& reading, const char* key);      ///< a name on the hub, or a path
+void take_optimizer(SettingsReading& reading, const char* key);  ///< transformers' OptimizerNames
+/// A path to DeepSpeed's file, whose name says the ZeRO stage as those of the projects' examples do.
+void take_deepspeed(SettingsReading& reading, const char* key);
+void take_fsdp(SettingsReading& reading, const char* key);  ///< "full_shard auto_wrap", or a switch
+
+/// Names of modules that get adapters, in a list of any form; "all" and "all-linear" are all projections.
+void take_lora_targets(SettingsReading& reading, const char* key);
+/// bf16 and fp16, once data parallelism and the format of the weights are known.
+void take_precision(SettingsReading& reading);
+/// The number of GPUs, of torchrun, accelerate launch or the deepspeed launcher.
+void take_launcher(SettingsReading& reading);
+
+bool has_any(const Settings& settings, std::initializer_list<const char*> keys);
+/// Are these settings of transformers' Trainer, or LLaMA-Factory's?
+bool is_trainer(const Settings& settings);
+bool is_llamafactory(const Settings& settings);
+
+/// Is it there, and anything but a word for no?
+bool is_set(const SettingsReading& reading, const char* key);
+
+}  // namespace trainmem

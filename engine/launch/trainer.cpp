@@ -1,0 +1,228 @@
+// Arguments of transformers' Trainer and of TRL, on a command line or in a YAML or JSON file, and LLaMA-Factory's YAML,
+// which has them too. Sources: huggingface/transformers 5.16, training_args.py; huggingface/trl 016013e8,
+// trainer/sft_config.py, trainer/model_config.py; hiyouga/LLaMA-Factory 00577a85, hparams/*.py, model/adapter.py,
+// model/model_utils/checkpointing.py.
+#include <iterator>
+
+#include "engine/config/values.h"
+#include "engine/launch/fine_tuning.h"
+#include "engine/text/json_tree.h"
+
+namespace trainmem {
+namespace {
+
+constexpr const char* whole_model = "The model compiled as one whole is not modelled.";
+constexpr const char* other_file = "Bring that file too: it says how data parallelism works.";
+constexpr const char* not_counted = "It changes memory; this version does not count it.";
+
+constexpr KeyRule rules[] = {
+    {"per_device_train_batch_size", "/recipe/micro_batch_size"},
+    {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps"},
+    {"max_length", "/recipe/sequence_length"},
+    {"max_seq_length", "/recipe/sequence_length"},
+    {"block_size", "/recipe/sequence_length"},
+    {"model_max_length", "/recipe/sequence_length"},
+    {"cutoff_len", "/recipe/sequence_length"},
+    {"gradient_checkpointing", "/recipe/recomputation", "true", "full"},
+    {"gradient_checkpointing", "/recipe/recomputation", "false", "none"},
+    {"gradient_checkpointing_kwargs.use_reentrant", "/recipe/recomputation_reentrant"},
+    {"disable_gradient_checkpointing", "/recipe/recomputation", "true", "none"},
+    {"use_reentrant_gc", "/recipe/recomputation_reentrant"},
+    {"activation_offloading", nullptr, "true", not_counted},
+    {"max_grad_norm", "/recipe/gradient_clipping", "0", "0"},
+    {"max_grad_norm", "/recipe/gradient_clipping", "0.0", "0"},
+    {"max_grad_norm", "/recipe/gradient_clipping", "*", "1"},
+    {"dtype", "/recipe/weights_dtype", "float32", "fp32"},
+    {"dtype", "/recipe/weights_dtype", "bfloat16", "bf16"},
+    {"dtype", "/recipe/weights_dtype", "float16", "fp16"},
+    {"dtype", nullptr, "auto", "The checkpoint says it. Choose the number format of the weights under Precision."},
+    {"torch_dtype", "/recipe/weights_dtype", "float32", "fp32"},
+    {"torch_dtype", "/recipe/weights_dtype", "bfloat16", "bf16"},
+    {"torch_dtype", "/recipe/weights_dtype", "float16", "fp16"},
+    {"torch_dtype", nullptr, "auto",
+     "The checkpoint says it. Choose the number format of the weights under Precision."},
+    {"attn_implementation", "/recipe/attention", "eager", "eager"},
+    {"attn_implementation", "/recipe/attention", "sdpa", "sdpa"},
+    {"attn_implementation", "/recipe/attention", "flash_attention_2", "flash"},
+    {"attn_implementation", "/recipe/attention", "flash_attention_3", "flash"},
+    {"attn_implementation", "/recipe/attention", "kernels-community/flash-attn2", "flash"},
+    {"attn_implementation", "/recipe/attention", "kernels-community/flash-attn3", "flash"},
+    {"use_flash_attention_2", "/recipe/attention", "true", "flash"},
+    {"use_flash_attn", "/recipe/attention", "true", "flash"},
+    {"flash_attn", "/recipe/attention", "fa2", "flash"},
+    {"flash_attn", "/recipe/attention", "fa3", "flash"},
+    {"flash_attn", "/recipe/attention", "sdpa", "sdpa"},
+    {"flash_attn", "/recipe/attention", "auto", "sdpa"},
+    {"flash_attn", "/recipe/attention", "disabled", "eager"},
+    {"use_liger_kernel", "/recipe/loss", "true", "fused_linear"},
+    {"use_liger_kernel", "/recipe/fused_norm", "true", "1"},
+    {"use_liger_kernel", "/recipe/fused_mlp", "true", "1"},
+    {"use_liger_kernel", "/recipe/fused_rope", "true", "1"},
+    {"enable_liger_kernel", "/recipe/loss", "true", "fused_linear"},
+    {"enable_liger_kernel", "/recipe/fused_norm", "true", "1"},
+    {"enable_liger_kernel", "/recipe/fused_mlp", "true", "1"},
+    {"enable_liger_kernel", "/recipe/fused_rope", "true", "1"},
+    {"load_in_8bit", "/recipe/quantization", "true", "int8"},
+    {"load_in_8bit", "/recipe/quantization", "false", "none"},
+    {"load_in_4bit", "/recipe/quantization", "true", "nf4"},
+    {"quantization_bit", "/recipe/quantization", "8", "int8"},
+    {"quantization_bit", "/recipe/quantization", "4", "nf4_double"},  // double_quantization is its default
+    {"use_bnb_nested_quant", "/recipe/quantization", "true", "nf4_double"},
+    {"lora_dropout", "/recipe/lora/dropout"},
+    {"ddp_bucket_cap_mb", "/recipe/ddp_bucket_mb"},
+    {"full_determinism", "/recipe/deterministic", "true", "1"},
+    {"fsdp_config.activation_checkpointing", "/recipe/recomputation", "true", "full"},
+    {"fsdp_config.fsdp_offload_params", "/recipe/offload_parameters", "true", "1"},
+    {"fsdp_config.fsdp_offload_params", "/recipe/offload_optimizer", "true", "1"},
+    {"torch_compile", nullptr, "true", whole_model},
+    {"loss_type", "/recipe/loss", "nll", "full"},
+    {"loss_type", "/recipe/loss", "chunked_nll", "chunked"},
+    {"neftune_noise_alpha", nullptr, "*", not_counted},
+    {"auto_find_batch_size", nullptr, "true", "The micro-batch that fits is found while the run goes on."},
+    {"config_file", nullptr, "*", other_file},
+    {"fsdp_config", nullptr, "*", other_file},
+    {"use_unsloth", nullptr, "true", "Unsloth's own kernels and checkpointing are not counted."},
+    {"upcast_layernorm", nullptr, "true", not_counted},
+};
+
+Config start() {
+  Config config;
+  config.recipe = default_recipe(Framework::transformers);
+  config.recipe.training_loop = TrainingLoop::trainer;
+  config.recipe.optimizer_implementation = OptimizerImplementation::fused;  // adamw_torch_fused, from PyTorch 2.8 on
+  return config;
+}
+
+/// What the Trainer is told in the same words everywhere.
+void finish_common(SettingsReading& reading) {
+  take_model(reading, "model_name_or_path");
+  take_model(reading, "model_name");
+  take_optimizer(reading, "optim");
+  take_launcher(reading);
+  take_fsdp(reading, "fsdp");
+  take_deepspeed(reading, "deepspeed");
+  take_deepspeed(reading, "deepspeed_config_file");
+}
+
+bool is_sft(const SettingsReading& reading) { return reading.find("sft") != nullptr; }
+
+void finish_adapters(SettingsReading& reading) {
+  Recipe& recipe = reading.out().config.recipe;
+  const char* without = "Adapters need --use_peft.";
+  const bool asked = is_set(reading, "use_peft") || is_set(reading, "use_peft_lora") || is_set(reading, "use_lora");
+  // Scripts other than TRL's have switches of other names, or none.
+  const bool on = asked || (reading.find("lora_r") != nullptr && !is_sft(reading));
+  if (!on) {
+    recipe.lora = Lora{};
+    for (const char* key : {"lora_r", "lora_dropout", "lora_target_modules"}) reading.leave(key, without);
+    return;
+  }
+  const char* key = reading.find("lora_r") != nullptr ? "lora_r" : "use_peft";
+  reading.apply(key, "/recipe/lora/rank", key[0] == 'u' ? "16" : *reading.find(key));
+  for (const char* one : {"use_peft", "use_peft_lora", "use_lora"}) {
+    if (is_set(reading, one)) reading.note(one, "/recipe/lora/rank", std::to_string(recipe.lora.rank));
+  }
+  recipe.lora.targets = "q,v";  // PEFT's choice for most models
+  take_lora_targets(reading, "lora_target_modules");
+  if (is_sft(reading) && reading.find("lora_dropout") == nullptr) recipe.lora.dropout = 0.05;
+}
+
+/// TRL's own defaults.
+void finish_sft(SettingsReading& reading) {
+  if (reading.find("gradient_checkpointing") == nullptr) reading.apply("sft", "/recipe/recomputation", "full");
+  if (reading.find("max_length") == nullptr && reading.find("max_seq_length") == nullptr)
+    reading.apply("sft", "/recipe/sequence_length", "1024");
+  if (reading.find("bf16") == nullptr && !is_set(reading, "fp16"))
+    reading.apply("sft", "/recipe/precision", "bf16_autocast");
+}
+
+void finish(SettingsReading& reading) {
+  finish_common(reading);
+  finish_adapters(reading);
+  const Recipe& recipe = reading.out().config.recipe;
+  const bool said = reading.find("dtype") != nullptr || reading.find("torch_dtype") != nullptr;
+  const bool by_default = is_sft(reading) && reading.find("bf16") == nullptr && !is_set(reading, "fp16");
+  if (!by_default || recipe.framework == Framework::deepspeed) take_precision(reading);
+  if (is_sft(reading)) finish_sft(reading);
+  if (!said && recipe.framework != Framework::deepspeed) {
+    reading.out().unused.push_back({"dtype", "",
+                                    "It is not there: weights are counted as fp32. transformers 5 loads a checkpoint "
+                                    "in its own format; if that is meant, say --dtype bfloat16."});
+  }
+}
+
+/// All layers are checkpointed unless that is switched off.
+Config start_llamafactory() {
+  Config config = start();
+  config.recipe.recomputation = Recomputation::full;
+  config.recipe.recomputation_reentrant = true;
+  return config;
+}
+
+/// Weights are loaded in the format of the computation; those that are trained are made fp32, unless pure_bf16 is set.
+void finish_llamafactory(SettingsReading& reading) {
+  finish_common(reading);
+  Recipe& recipe = reading.out().config.recipe;
+  const std::string* type = reading.find("finetuning_type");
+  const bool full = type != nullptr && *type == "full";
+  if (type == nullptr || *type == "lora") {
+    const std::string* rank = reading.find("lora_rank");
+    const char* key = rank != nullptr ? "lora_rank" : "finetuning_type";
+    reading.apply(key, "/recipe/lora/rank", rank != nullptr ? *rank : "8");
+    if (type != nullptr) reading.note("finetuning_type", "/recipe/lora/rank", std::to_string(recipe.lora.rank));
+    take_lora_targets(reading, "lora_target");
+  } else if (full) {
+    reading.note("finetuning_type", "/recipe/lora/rank", "0");
+  } else {
+    reading.leave("finetuning_type", "Counted are lora and full.");
+  }
+  const std::string* stage = reading.find("stage");
+  if (stage != nullptr && *stage != "sft" && *stage != "pt")
+    reading.leave("stage", "Counted is the loss of a language model, without a second model or pairs of answers.");
+  take_precision(reading);
+  if (is_set(reading, "pure_bf16")) {
+    reading.apply("pure_bf16", "/recipe/precision", "bf16");
+    recipe.weights_dtype = DType::automatic;
+  } else if (!full && recipe.precision == Precision::bf16_autocast) {
+    reading.apply("bf16", "/recipe/weights_dtype", "bf16");
+  } else if (!full && recipe.precision == Precision::fp16_autocast) {
+    reading.apply("fp16", "/recipe/weights_dtype", "fp16");
+  }
+}
+
+/// A command line, a block of YAML, or JSON. TRL's script is known by its name.
+Settings read(std::string_view text) {
+  text = trimmed(text);
+  if (!text.empty() && text.front() == '{') return read_json_settings(parse_json(text).root);
+  Settings out = read_yaml(text);
+  if (is_trainer(out)) return out;
+  out = read_dataclass_arguments(text);
+  for (const std::string_view script : {"sft.py", "trl sft"}) {
+    if (text.find(script) == std::string_view::npos) continue;
+    out.push_back({"sft", std::string(script)});
+    break;
+  }
+  return out;
+}
+
+constexpr int rule_count = static_cast<int>(std::size(rules));
+
+constexpr SettingsFormat format = {
+    "trainer", "Trainer arguments", "train.sh", rules, rule_count, false, start, finish, nullptr, read, nullptr};
+constexpr SettingsFormat llamafactory = {"llamafactory", "LLaMA-Factory YAML", "train.yaml",        rules,   rule_count,
+                                         false,          start_llamafactory,   finish_llamafactory, nullptr, read,
+                                         nullptr};
+
+}  // namespace
+
+bool is_trainer(const Settings& settings) {
+  return has_any(settings, {"per_device_train_batch_size", "model_name_or_path", "num_train_epochs", "use_peft",
+                            "gradient_checkpointing"});
+}
+
+bool is_llamafactory(const Settings& settings) { return has_any(settings, {"finetuning_type", "cutoff_len"}); }
+
+const SettingsFormat& trainer_format() { return format; }
+const SettingsFormat& llamafactory_format() { return llamafactory; }
+
+}  // namespace trainmem
