@@ -188,9 +188,9 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
     return view(to(std::move(of_routed) + std::move(of_shared), x.dtype()), x.shape());
   }
   if (shared_ && form_.shared == LlamaForm::Shared::averaged) {  // models/cohere2_moe: Cohere2MoeSparseMoeBlock
-    Tensor out = (*experts_)(tokens, routing);
+    const Tensor out = (*experts_)(tokens, routing);
     const Tensor shared = shared_at(tokens);
-    return view(multiply_number(std::move(out) + shared), x.shape());
+    return view(multiply_number(out + shared), x.shape());
   }
   const Tensor routed = own_view ? rows_of(x) : tokens;  // after the router's
   Tensor out = (*experts_)(into_latent_ ? (*into_latent_)(routed) : routed, routing);
