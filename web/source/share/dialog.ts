@@ -114,7 +114,7 @@ export const dialogStyles = css`
     font-weight: 600;
     white-space: nowrap;
   }
-  .sheet td:last-child {
+  .sheet td:not(:first-child) {
     overflow-wrap: normal;
   }
   .sheet .bad {

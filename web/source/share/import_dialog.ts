@@ -23,6 +23,10 @@ const formats: Record<string, string> = {
   link: 'a link',
 };
 
+/** Long keys and paths may break where their parts end. */
+const breakable = (text: string) =>
+  text.split(/(?<=[._/,])/).map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
+
 /** What a settings file leaves to the launch: these stay as they are on the page, unless the file says them. */
 const launchPaths = ['/recipe/sequence_length', '/recipe/micro_batch_size', '/recipe/data_parallel_size'];
 
@@ -86,11 +90,14 @@ export class ImportDialog {
 
   /** A field's name as the controls have it; of what is no field, its path. */
   private fieldWords(path: string): string {
+    if (path === '/model') return 'Model';
     const field = this.field(path);
     return field ? fieldLabel(field) : words(path.slice(1).replaceAll('/', ' / '));
   }
 
   private valueWords(path: string, set: string): string {
+    const models = this.view.calculator.state.engine?.presets.models ?? [];
+    if (path === '/model') return models.find(({ id }) => id === set)?.name ?? set;
     const field = this.field(path);
     if (field?.type === 'boolean') return set === '1' || set === 'true' ? 'on' : 'off';
     if (field?.options) return optionLabel(field, set);
@@ -122,7 +129,7 @@ export class ImportDialog {
                   <tr><th>In the text</th><th>Field</th><th>Value</th></tr>
                   ${applied.map(
                     ({ key, value, path, set }) =>
-                      html`<tr><td><code>${key}${value === '' || key === value ? '' : ` = ${value}`}</code></td><td>${this.fieldWords(path)}</td><td>${this.valueWords(path, set)}</td></tr>`,
+                      html`<tr><td><code>${breakable(`${key}${value === '' || key === value ? '' : ` = ${value}`}`)}</code></td><td>${this.fieldWords(path)}</td><td>${this.valueWords(path, set)}</td></tr>`,
                   )}
                 </table>
               </div>
