@@ -17,7 +17,10 @@ export class LaterParts implements ReactiveController {
   /** Asked for once without a reader's sign: a second time would come between a reader and "Try again". */
   private wanted = false;
   private rehearsed = false;
-  private drawPanels: ((result: Result) => TemplateResult) | undefined;
+  private panelsOf: ReturnType<Parts['panelsOf']> | undefined;
+  /** Pieces that stand there: each is made in a task of its own, once the one before is on the screen. */
+  private pieces = 0;
+  private waits = false;
 
   constructor(private readonly host: Host) {
     host.addController(this);
@@ -29,7 +32,15 @@ export class LaterParts implements ReactiveController {
       this.wanted = true;
       afterPaint(this.fetch);
     }
-    if (!this.here || !good || !this.host.page || this.rehearsed) return;
+    if (this.unfinished && !this.waits) {
+      this.waits = true;
+      afterPaint(() => {
+        this.waits = false;
+        this.pieces += 1;
+        this.host.requestUpdate();
+      });
+    }
+    if (!this.here || !good || !this.host.page || this.unfinished || this.rehearsed) return;
     this.rehearsed = true;
     this.here.rehearse(this.host);
   }
@@ -37,6 +48,11 @@ export class LaterParts implements ReactiveController {
   /** Is something of them still to come? */
   get awaited(): boolean {
     return this.host.view !== 'bar' && !this.here && !this.failed;
+  }
+
+  /** Is a piece of them still to be drawn? */
+  get unfinished(): boolean {
+    return this.host.calculator.state.good !== undefined && this.here !== undefined && this.pieces < this.here.pieces;
   }
 
   /** Asks for them, again where that failed. */
@@ -64,7 +80,9 @@ export class LaterParts implements ReactiveController {
     const root = this.host.renderRoot as ShadowRoot;
     const sheets = parts.styles.map(style => style.styleSheet).filter(sheet => sheet !== undefined);
     root.adoptedStyleSheets = [...root.adoptedStyleSheets, ...sheets];
-    this.drawPanels = parts.panelsOf(this.host);
+    this.panelsOf = parts.panelsOf(this.host);
+    // An embed takes its place on another's page at once.
+    if (!this.host.page) this.pieces = parts.pieces;
     this.here = parts;
   }
 
@@ -74,8 +92,12 @@ export class LaterParts implements ReactiveController {
     if (this.here) act(this.here);
   }
 
+  fields(): TemplateResult | typeof nothing {
+    return this.here?.fields(this.host, this.pieces) ?? nothing;
+  }
+
   panels(result: Result): TemplateResult | typeof nothing {
-    return this.drawPanels?.(result) ?? nothing;
+    return this.panelsOf?.(result, this.pieces) ?? nothing;
   }
 
   /** What stands above the answer where they did not come. */

@@ -1,12 +1,12 @@
 // The parts of the calculator that a reader does not see first: fields, open lists, and what stands below the answer.
 // One script, fetched once the answer is on the screen (later_parts.ts).
 
-import { html, render, type TemplateResult } from 'lit';
+import { html, nothing, render, type TemplateResult } from 'lit';
 import { whenIdle } from './after_paint.js';
 import type { Result } from './border.js';
 import './explore/explore.js';
 import { ClosedPanels } from './views/closed.js';
-import { controlStyles } from './views/controls.js';
+import { controlStyles, controls } from './views/controls.js';
 import { foldStyles } from './views/fold.js';
 import { fieldStyles } from './views/number_field.js';
 import { drawnList, extend, list, listStyles, opened } from './views/picker_list.js';
@@ -16,7 +16,7 @@ import { stageStyles, stages } from './views/stages.js';
 import { timeline, timelineStyles } from './views/timeline.js';
 import type { View } from './views/view.js';
 
-export { compactControls, controls } from './views/controls.js';
+export { compactControls } from './views/controls.js';
 export { goTo } from './views/go_to.js';
 export { drawnList, extend, list, opened };
 
@@ -31,12 +31,19 @@ export const styles = [
   listStyles,
 ];
 
-/** What one calculator shows below its answer. */
-export function panelsOf(host: ConstructorParameters<typeof ClosedPanels>[0]): (result: Result) => TemplateResult {
+/** How many pieces follow the first fields: other fields, then what stands below the answer. */
+export const pieces = 4;
+
+export const fields = (view: View, drawn: number) => controls(view, drawn > 0);
+
+/** What one calculator shows below its answer, as far as `drawn` pieces are there. */
+export function panelsOf(
+  host: ConstructorParameters<typeof ClosedPanels>[0],
+): (result: Result, drawn: number) => TemplateResult {
   const closed = new ClosedPanels(host);
-  return result => html`<div class="column">
-    ${timeline(host, result)} ${stages(host, result)} ${rows(host, result)} ${host.companion.render()}
-    ${closed.render(result)}
+  return (result, drawn) => html`<div class="column">
+    ${drawn > 1 ? html`${timeline(host, result)} ${stages(host, result)}` : nothing} ${drawn > 2 ? rows(host, result) : nothing}
+    ${drawn > 3 ? html`${host.companion.render()} ${closed.render(result)}` : nothing}
   </div>`;
 }
 

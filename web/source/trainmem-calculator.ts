@@ -319,7 +319,8 @@ export class TrainmemCalculator extends DrawnBefore implements View {
 
   /** Resolves when the answer to the last edit is on the screen. */
   protected override async getUpdateComplete(): Promise<boolean> {
-    while (this.calculator.busy || this.below.late) await new Promise(resolve => setTimeout(resolve, 4));
+    while (this.calculator.busy || this.below.late || this.later.unfinished)
+      await new Promise(resolve => setTimeout(resolve, 4));
     return super.getUpdateComplete();
   }
 
@@ -357,7 +358,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
     }
     return html`${editable ? pickers(this) : nothing} ${answer} ${this.below.draw(() => this.companion.comparison())}
       <div class=${editable ? 'columns' : 'column'}>
-        ${editable && loaded && this.below.begun ? this.parts?.controls(this) : nothing}
+        ${editable && loaded && this.below.begun ? this.later.fields() : nothing}
         ${result ? this.below.draw(() => this.later.panels(result)) : nothing}
       </div>`;
   }

@@ -130,11 +130,14 @@ function helpStrip(view: View, fields: Field[]) {
   </div>`;
 }
 
-export function controls(view: View) {
+/** Without `whole` the first of its groups alone: the others follow them. */
+export function controls(view: View, whole: boolean) {
   const fields = view.calculator.state.engine?.presets.fields ?? [];
   const groups = groupsOf(fields);
+  const shown = whole ? groups.common : groups.common.slice(0, 2);
   return html`<section class="panel knobs" part="controls" id="knobs" aria-label="Configuration">
-    ${groups.common.map(one => keyed(one.title, group(view, one, view.roomy || one === groups.common[0])))} ${more(view, groups.more)} ${helpStrip(view, fields)}
+    ${shown.map(one => keyed(one.title, group(view, one, view.roomy || one === groups.common[0])))}
+    ${whole ? html`${more(view, groups.more)} ${helpStrip(view, fields)}` : nothing}
   </section>`;
 }
 
