@@ -200,13 +200,13 @@ export const barStyles = css`
   .legend {
     display: grid;
     grid-template-columns: repeat(auto-fill, minmax(min(276px, 100%), 1fr));
-    gap: 0 24px;
+    gap: 0 16px;
     margin-block-start: 6px;
   }
   .key {
     display: flex;
     align-items: center;
-    gap: 7px;
+    gap: 6px;
     inline-size: 100%;
     block-size: 100%;
     min-block-size: 32px;
@@ -214,7 +214,7 @@ export const barStyles = css`
     border: 0;
     border-block-end: 1px solid var(--hairline);
     background: none;
-    font-size: 13.5px;
+    font-size: 13px;
     text-align: start;
     cursor: pointer;
   }
@@ -230,7 +230,7 @@ export const barStyles = css`
     font-weight: 600;
   }
   .key .part {
-    inline-size: 6.4ch;
+    inline-size: 6.2ch;
     text-align: end;
     font-size: 12.5px;
     white-space: nowrap;
