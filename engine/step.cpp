@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/blocks/adapter_format.h"
+#include "engine/blocks/adapter_targets.h"
 #include "engine/blocks/causal_model.h"
 #include "engine/config/formats.h"
 #include "engine/config/shard_group.h"
@@ -145,8 +146,8 @@ class Training {
     // torchtune's checkpoints (training/activations.py) and litgpt's (FSDPStrategy) are not re-entrant and need none.
     const bool others = recipe.framework == Framework::torchtune || recipe.framework == Framework::litgpt;
     settings.inputs_want_gradient = recipe.lora.rank > 0 && recipe.recomputation != Recomputation::none && !others;
-    settings.fine_tuning = {recipe.lora.rank,       recipe.lora.targets, recipe.lora.dropout,
-                            adapter_format(recipe), recipe.quantization, recipe.lora.fused};
+    settings.fine_tuning = {recipe.lora.rank,       adapter_targets(config_), recipe.lora.dropout,
+                            adapter_format(recipe), recipe.quantization,      recipe.lora.fused};
     settings.legacy_models =
         recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
     settings.fused = {recipe.fused_norm, recipe.fused_mlp, recipe.fused_rope, recipe.fast_path};

@@ -27,7 +27,9 @@ constexpr Target targets[] = {{"query", "q"},
                               {"gate", "gate"},
                               {"up", "up"},
                               {"gate and up", "gate,up"},
-                              {"down", "down"}};
+                              {"down", "down"},
+                              {"expert gate and up", "expert gate,expert up"},  // see adapter_targets.h
+                              {"expert down", "expert down"}};
 
 constexpr Rule adapter_rule{"weight", "a weight of the model", "pytorch torch/nn/parameter.py"};
 constexpr const char* names[] = {"LoRA A", "LoRA B"};
@@ -51,16 +53,17 @@ bool selects(std::string_view chosen, std::string_view role) {
 
 }  // namespace
 
-Adapter make_adapter(Size in, Size out, const char* role) {
+Adapter make_adapter(Size in, Size out, const char* role, Size times) {
   Run& run = active_run();
   const FineTuning& tuning = run.settings.fine_tuning;
   Adapter adapter;
   if (tuning.rank == 0 || !selects(tuning.targets, role)) return adapter;
   const Set<bool> trained(run.new_parameters.frozen, false);
-  adapter.a = make({tuning.rank, in}, tuning.dtype, names[0]);
-  adapter.b = make({out, tuning.rank}, tuning.dtype, names[1]);
+  const Size rank = Size(tuning.rank) * times;
+  adapter.a = make({rank, in}, tuning.dtype, names[0]);
+  adapter.b = make({out, rank}, tuning.dtype, names[1]);
   adapter.dropout = tuning.dropout;
-  run.tape.adapter_elements += (Size(tuning.rank) * (in + out) * run.times_of(run.layer)).recorded();
+  run.tape.adapter_elements += (rank * (in + out) * run.times_of(run.layer)).recorded();
   return adapter;
 }
 

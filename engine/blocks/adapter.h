@@ -15,9 +15,9 @@ struct Adapter {
   Tensor operator()(Tensor base, Tensor x) const;
 };
 
-/// The adapter of the linear layer called `role`, if the run's fine-tuning asks for one. Unless its weights are shards,
-/// they have no memory yet.
-Adapter make_adapter(Size in, Size out, const char* role);
+/// The adapter of the layer called `role`, if the run's fine-tuning asks for one. Unless its weights are shards, they
+/// have no memory yet. `times`: of the fine-tuning's rank.
+Adapter make_adapter(Size in, Size out, const char* role, Size times = 1);
 
 /// Gives whole adapters made so far their memory, layer by layer.
 void give_memory_to_adapters();

@@ -1,4 +1,5 @@
 // What is not modelled of mixture of experts, latent attention and multi-token prediction.
+#include "engine/blocks/adapter_targets.h"
 #include "engine/blocks/transformers/balancing_loss.h"
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/separate_experts.h"
@@ -47,20 +48,20 @@ bool quantised_experts(const Config& c) {
 /// DBRX before transformers 5 cut its experts apart all at once.
 bool dbrx(const Config& c) { return !megatron(c) && c.model.model_type == "dbrx"; }
 
-/// Whose stacked experts peft 0.20 adapts where it is asked for gate, up or down
-/// (utils/transformers_weight_conversion.py, _convert_peft_config_moe; transformers 5.16 conversion_mapping.py,
-/// _MODEL_TO_CONVERSION_PATTERN): the weights of all experts and the product of their adapters are added up in every
-/// forward. Of other types experts are left alone.
-bool adapts_experts(const Config& c) {
-  constexpr const char* types =
-      "mixtral,minimax,minimax_m2,qwen2_moe,afmoe,deepseek_v2,deepseek_v3,deepseek_v32,dots1,ernie4_5_moe,glm4_moe,"
-      "glm4_moe_lite,glm_moe_dsa,glm4v_moe_text,solar_open,mellum,qwen3_moe,qwen3_omni_moe_text,qwen3_next,"
-      "hunyuan_v1_moe,flex_olmo,olmoe,exaone_moe,cohere2_moe";
+/// Steps of one GPU were recorded.
+bool shards_adapted_experts(const Config& c) {
   const Recipe& r = c.recipe;
-  const bool projections =
-      has_item(r.lora.targets, "gate") || has_item(r.lora.targets, "up") || has_item(r.lora.targets, "down");
-  return experts(c) && r.lora.rank > 0 && projections && r.framework == Framework::transformers &&
-         r.transformers_release == TransformersRelease::current && has_item(types, c.model.model_type);
+  const bool alone = r.data_parallel == DataParallel::ddp && r.data_parallel_size == 1;
+  return adapts_stacked_experts(c) && (!alone || r.context_parallel > 1 || r.pipeline_parallel > 1);
+}
+
+/// peft raises ValueError: tuners/lora/layer.py, ParamWrapper.
+bool drops_of_stacked_experts(const Config& c) { return adapts_stacked_experts(c) && c.recipe.lora.dropout > 0; }
+
+/// peft raises ValueError: utils/transformers_weight_conversion.py, _convert_peft_config_moe.
+bool adapts_half_a_stack(const Config& c) {
+  const std::string& targets = c.recipe.lora.targets;
+  return adapts_stacked_experts(c) && has_item(targets, "gate") != has_item(targets, "up");
 }
 
 /// Frameworks with layers of their own, which know nothing of such parts.
@@ -125,8 +126,18 @@ constexpr Missing<Config> all_missing[] = {
               !torchtitan(c);
      },
      "full"},
-    {"/recipe/lora/targets", "Adapters on stacked weights of experts, which gate, up and down mean here, are",
-     "Leave gate, up and down out.", adapts_experts, "q,k,v,o"},
+    {"/recipe/lora/targets",
+     "Adapters on stacked weights of experts, which gate, up and down mean here, over several GPUs are",
+     "Leave gate, up and down out.", shards_adapted_experts, "q,k,v,o"},
+    {"/recipe/lora/targets", "Adapters on stacked weights of experts beside quantised weights are",
+     "Leave gate, up and down out.",
+     [](const Config& c) { return adapts_stacked_experts(c) && c.recipe.quantization != Quantization::none; },
+     "q,k,v,o"},
+    {"/recipe/lora/targets",
+     "Adapters on gate without up, which lie in one stack of experts, or on up without gate are",
+     "Name both or neither.", adapts_half_a_stack},
+    {"/recipe/lora/dropout", "Dropout of adapters on stacked weights of experts, which peft has not, is",
+     "Set it to 0, or leave gate, up and down out of lora.targets.", drops_of_stacked_experts, "0"},
     {"/recipe/transformers_release", "DBRX of older releases, which cut its experts apart otherwise, is",
      "Set it to current.",
      [](const Config& c) { return dbrx(c) && c.recipe.transformers_release != TransformersRelease::current; },

@@ -1,5 +1,6 @@
 #include "engine/modelled/not_counted.h"
 
+#include "engine/blocks/adapter_targets.h"
 #include "engine/blocks/conventions.h"
 #include "engine/blocks/torchtune/decoder.h"
 #include "engine/blocks/transformers/gated_delta_net.h"
@@ -34,8 +35,8 @@ std::vector<std::string> not_counted(const Config& config) {
   const bool stacked_experts = torch && config.model.experts.num_experts > 0 && type != "deepseek" && !separate_experts;
   if (stacked_experts && recipe.quantization != Quantization::none)
     sentences.emplace_back("Stacked experts stay in 16 bits: bitsandbytes quantises linear layers alone.");
-  if (stacked_experts && recipe.lora.rank > 0)
-    sentences.emplace_back("Adapters of stacked experts, which late releases of peft make of gate, up and down.");
+  if (adapts_stacked_experts(config))
+    sentences.emplace_back("What batched products of experts' adapters copy inside: B, whose experts lie last.");
   if (recipe.framework == Framework::torchtune && !torchtune::describes(config.model))
     sentences.emplace_back(
         "torchtune has no model of this type, or not in this form: transformers' forward is counted.");

@@ -283,18 +283,41 @@ TEST_CASE("GPUs that share a sequence under torchtitan route their own tokens an
   }
 }
 
-// peft 0.20 utils/transformers_weight_conversion.py, _convert_peft_config_moe: Qwen 3's experts are adapted where gate
-// is asked for; A.X K1's type has no line in transformers' conversion_mapping.py.
-TEST_CASE("adapters on stacked experts are not modelled, where peft makes them") {
+// peft 0.20 utils/transformers_weight_conversion.py, _convert_peft_config_moe: gate and up are one stack with twice the
+// rank; every expert has the rank. A.X K1's type has no line in transformers' conversion_mapping.py.
+TEST_CASE("gate, up and down mean the stacked weights of experts, where peft adapts them") {
   Config config = preset("qwen3-30b-a3b", Framework::transformers);
   config.recipe.lora.rank = 16;
-  const Issues found = validate(config);
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].path == "/recipe/lora/targets");
-  CHECK(found[0].message.find("experts") != std::string::npos);
-  config.recipe.lora.targets = "q,k,v,o";
-  CHECK(validate(config).empty());
-  config.recipe.lora.targets = "q,k,v,o,gate,up,down";
+  const Model& m = config.model;
+  const std::int64_t experts = m.experts.num_experts;
+  const std::int64_t i = m.experts.moe_intermediate_size;
+  const auto trained = [&](const char* targets) {
+    config.recipe.lora.targets = targets;
+    CHECK(validate(config).empty());
+    return estimate(config).trainable_parameters / m.num_hidden_layers;
+  };
+  const std::int64_t attention = trained("q,k,v,o");
+  CHECK(trained("q,k,v,o,gate,up") - attention == 2 * 16 * experts * (m.hidden_size + 2 * i));
+  CHECK(trained("q,k,v,o,down") - attention == 16 * experts * (m.hidden_size + i));
+
+  const auto issue_at = [&](const char* path) {
+    const Issues found = validate(config);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].path == path);
+    CHECK(found[0].message.find("experts") != std::string::npos);
+  };
+  config.recipe.lora.targets = "gate,down";
+  issue_at("/recipe/lora/targets");
+  config.recipe.lora.targets = "q,down";
+  config.recipe.lora.dropout = 0.1;
+  issue_at("/recipe/lora/dropout");
+  config.recipe.lora.dropout = 0;
+  config.recipe.quantization = Quantization::nf4;
+  issue_at("/recipe/lora/targets");
+  config.recipe.quantization = Quantization::none;
+  config.recipe.data_parallel = DataParallel::ddp;
+  config.recipe.data_parallel_size = 2;
+  issue_at("/recipe/lora/targets");
   config.model.model_type = "axk1";
   for (const Issue& issue : validate(config)) CHECK(issue.path != "/recipe/lora/targets");
 }

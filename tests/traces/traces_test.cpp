@@ -76,6 +76,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"other_families", 0},
       {"other_hybrids", 0},
       {"other_gemma4", 0},
+      {"other_expert_adapters", 0},
       {"other_settings", 0},
       {"drawn_settings", 0},
       {"drawn_shapes", 0},

@@ -58,6 +58,8 @@ RoutedExperts::RoutedExperts(const Model& m, DType dtype)
   if (m.experts.expert_bias) gate_up_bias_ = make_parameter({n, up}, dtype, "expert gate and up");
   down_ = stack(h, i, "expert down");
   if (m.experts.expert_bias) down_bias_ = make_parameter({n, h}, dtype, "expert down");
+  gate_up_adapter_ = ExpertAdapter(h, up, n, m.gated_mlp ? 2 : 1, "expert gate and up");
+  down_adapter_ = ExpertAdapter(i, h, n, 1, "expert down");
 }
 
 Tensor RoutedExperts::activated(const Tensor& gate_up) const {
@@ -80,6 +82,12 @@ Tensor RoutedExperts::activated(const Tensor& gate_up) const {
 // integrations/moe.py: grouped_mm_experts_forward, line by line. S token copies: tokens times experts per token.
 Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) const {
   const Place place("experts");
+  // peft's wrapper of the second matrices is around that of the first. All is held until both have returned.
+  const Tensor of_down = down_adapter_.defined() ? down_adapter_.product(down_) : Tensor();
+  const Tensor of_gate_up = gate_up_adapter_.defined() ? gate_up_adapter_.product(gate_up_) : Tensor();
+  const auto adapted = [](const Tensor& weight, const Tensor& product) {
+    return product.defined() ? add(weight, product, "experts with LoRA") : weight;
+  };
   const Size top = routing.experts.size(1);
   const Shape copies{tokens.size(0) * top};
   const Tensor sample_weights = reshape(routing.weights, copies);
@@ -96,15 +104,17 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
   const Tensor offsets = allocate({n}, DType::int32, {&integers_rule, "where each expert's tokens end"});
   Tensor sentinels;
   if (masks_sentinels_) sentinels = allocate({copies[0], 1}, DType::boolean, {&sentinel_rule});
+  const Tensor gate_up = adapted(gate_up_, of_gate_up);
   selected = filled(std::move(selected), sentinels);
   const auto biased = [&](Tensor x, const Tensor& bias) {
     if (!bias.defined()) return x;
     const Tensor of_token = index_rows(bias, sorted.values);
     return add_in_place(std::move(x), of_token);
   };
-  Tensor out = biased(grouped_linear(selected, gate_up_, offsets, turned_, "expert gate and up"), gate_up_bias_);
+  Tensor out = biased(grouped_linear(selected, gate_up, offsets, turned_, "expert gate and up"), gate_up_bias_);
   out = activated(out);
-  out = biased(grouped_linear(out, down_, offsets, turned_, "expert down"), down_bias_);
+  const Tensor down = adapted(down_, of_down);
+  out = biased(grouped_linear(out, down, offsets, turned_, "expert down"), down_bias_);
   Tensor weighted = multiply(out, unsqueeze(weights, 1), "weighted expert output");
   weighted = filled(std::move(weighted), sentinels);
   const Tensor back = integers(copies[0]);

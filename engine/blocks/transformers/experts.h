@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/blocks/transformers/expert_adapter.h"
 #include "engine/blocks/transformers/llama_layers.h"
 
 namespace trainmem::transformers {
@@ -57,6 +58,7 @@ class RoutedExperts {
   bool masks_sentinels_;  ///< as in transformers 5.16; recorded steps of 5.3 and 5.23 have no such mask
   Tensor gate_up_, down_;
   Tensor gate_up_bias_, down_bias_;
+  ExpertAdapter gate_up_adapter_, down_adapter_;
 };
 
 class SeparateExperts;
