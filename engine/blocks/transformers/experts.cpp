@@ -92,15 +92,14 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
   const Shape copies{tokens.size(0) * top};
   const Tensor sample_weights = reshape(routing.weights, copies);
   const Chosen sorted = sort(view(routing.experts, copies), "order by expert");
-  const Tensor source = allocate(copies, DType::int64, {&integers_rule, "source of a token copy"});
+  Tensor source = allocate(copies, DType::int64, {&integers_rule, "source of a token copy"});
   Tensor selected = index_rows(tokens, source, "tokens by expert");
+  if (masks_sentinels_) source.reset();
   const Tensor weights = index_rows(sample_weights, sorted.indices, "routing weights by expert");
   const Size n = model_.experts.num_experts;
-  Tensor counts;
-  {
-    const Tensor narrow = allocate(copies, DType::int32, {&integers_rule});
-    counts = allocate({n}, DType::int32, {&integers_rule});
-  }
+  Tensor narrow = allocate(copies, DType::int32, {&integers_rule, "expert of a token copy"});
+  const Tensor counts = allocate({n}, DType::int32, {&integers_rule});
+  if (!masks_sentinels_) narrow.reset();
   const Tensor offsets = allocate({n}, DType::int32, {&integers_rule, "where each expert's tokens end"});
   Tensor sentinels;
   if (masks_sentinels_) sentinels = allocate({copies[0], 1}, DType::boolean, {&sentinel_rule});
