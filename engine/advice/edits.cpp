@@ -192,7 +192,7 @@ bool split_model(Config& c, std::int64_t stages) {
 
 bool split_sequence(Config& c, std::int64_t ways) { return regroup(c.recipe, c.recipe.context_parallel, ways); }
 
-/// Adapters on experts' stacked weights cost a copy of these in every forward (modelled/experts.cpp, adapts_experts).
+/// Adapters on experts' stacked weights cost a copy of these in every forward (blocks/transformers/expert_adapter.h).
 constexpr const char* beside_experts = "q,k,v,o";
 
 bool adapters(Config& c, std::int64_t rank) {
