@@ -48,11 +48,11 @@ bool quantised_experts(const Config& c) {
 /// DBRX before transformers 5 cut its experts apart all at once.
 bool dbrx(const Config& c) { return !megatron(c) && c.model.model_type == "dbrx"; }
 
-/// Steps of one GPU were recorded.
+/// Steps of one GPU and of DDP were recorded.
 bool shards_adapted_experts(const Config& c) {
   const Recipe& r = c.recipe;
-  const bool alone = r.data_parallel == DataParallel::ddp && r.data_parallel_size == 1;
-  return adapts_stacked_experts(c) && (!alone || r.context_parallel > 1 || r.pipeline_parallel > 1);
+  const bool whole = r.data_parallel == DataParallel::ddp && r.context_parallel == 1 && r.pipeline_parallel == 1;
+  return adapts_stacked_experts(c) && !whole;
 }
 
 /// peft raises ValueError: tuners/lora/layer.py, ParamWrapper.
@@ -127,7 +127,7 @@ constexpr Missing<Config> all_missing[] = {
      },
      "full"},
     {"/recipe/lora/targets",
-     "Adapters on stacked weights of experts, which gate, up and down mean here, over several GPUs are",
+     "Adapters on stacked weights of experts, which gate, up and down mean here, divided among GPUs are",
      "Leave gate, up and down out.", shards_adapted_experts, "q,k,v,o"},
     {"/recipe/lora/targets", "Adapters on stacked weights of experts beside quantised weights are",
      "Leave gate, up and down out.",

@@ -315,8 +315,9 @@ TEST_CASE("gate, up and down mean the stacked weights of experts, where peft ada
   config.recipe.quantization = Quantization::nf4;
   issue_at("/recipe/lora/targets");
   config.recipe.quantization = Quantization::none;
-  config.recipe.data_parallel = DataParallel::ddp;
   config.recipe.data_parallel_size = 2;
+  CHECK(validate(config).empty());
+  config.recipe.data_parallel = DataParallel::fsdp;
   issue_at("/recipe/lora/targets");
   config.model.model_type = "axk1";
   for (const Issue& issue : validate(config)) CHECK(issue.path != "/recipe/lora/targets");
