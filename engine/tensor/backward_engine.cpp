@@ -35,8 +35,12 @@ void arrive(Tensor& waiting, Tensor gradient, bool distributed) {
     waiting = std::move(gradient);
     return;
   }
-  const bool new_sum = distributed && !DispatchMode::is_on();  // a recorder adds the parts of DTensors in place, too
-  if (!new_sum && waiting.sole_owner()) return;                // added in place
+  const bool recorded = DispatchMode::is_on();  // a recorder adds in place wherever nobody else holds one of the two
+  if (waiting.sole_owner() && (!distributed || recorded)) return;  // added in place
+  if (recorded && gradient.sole_owner()) {
+    waiting = std::move(gradient);
+    return;
+  }
   waiting = sum_of_gradients(std::move(waiting), std::move(gradient));
 }
 
