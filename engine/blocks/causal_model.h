@@ -30,7 +30,7 @@ class CausalModel {
   /// `mask`: over tokens, which the model was given; undefined: none.
   Tensor loss(Tensor& logits, const Tensor& labels, const Tensor& mask = {});
   /// The caller lets go of what the model returned beside loss and logits.
-  void drop_output() { returned_.clear(); }
+  void drop_output() { let_go(returned_); }
 
  private:
   /// As the family, or the compiler, takes it; of the kind that the recipe says.

@@ -25,7 +25,7 @@ ForwardState Gemma3nModel::begin(const Tensor& ids, AttentionKernel attention) {
 Tensor Gemma3nModel::end(Tensor hidden) {
   {
     const Place place("streams");
-    locals_.clear();
+    let_go(locals_);
     const Tensor measured = select(hidden, 0, 0);
     std::vector<Tensor> given;
     for (std::int64_t i = 0; i < model.altup_num_inputs; ++i) given.push_back(select(hidden, 0, i));
@@ -35,7 +35,7 @@ Tensor Gemma3nModel::end(Tensor hidden) {
     hidden = mean_of_streams(std::move(hidden));
   }
   Tensor result = norm_.at("final norm", std::move(hidden));
-  locals_.clear();
+  let_go(locals_);
   return result;
 }
 

@@ -70,7 +70,10 @@ pageTest('an axolotl file brings its model, adapters and batch', {}, async page 
   const dialog = await importing(page);
   await dialog.getByLabel('Text to read').fill(axolotl);
   await dialog.getByText('Read as an axolotl file.').waitFor();
-  assert.match(await dialog.getByRole('group', { name: 'Applied keys' }).innerText(), /base_model.*Model\s+Llama 3\.2 1B/s);
+  assert.match(
+    await dialog.getByRole('group', { name: 'Applied keys' }).innerText(),
+    /base_model.*Model\s+Llama 3\.2 1B/s,
+  );
   await dialog.getByRole('button', { name: 'Use it' }).click();
   await settled(page);
   assert.match(await headline(page), /^Llama 3\.2 1B/);
