@@ -5,23 +5,9 @@
 #include "engine/launch/export.h"
 #include "engine/launch/import.h"
 #include "tests/catch.h"
+#include "tests/imports.h"
 
 using namespace trainmem;
-
-namespace {
-
-std::string value(const Import& import, const char* path) {
-  return value_text(*find_field_by_path(path), import.config);
-}
-
-bool is_unused(const Import& import, const std::string& key) {
-  for (const UnusedKey& one : import.unused) {
-    if (one.key == key) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 // huggingface/trl examples/accelerate_configs/fsdp2.yaml
 TEST_CASE("accelerate YAML: TRL's FSDP2 file") {

@@ -12,25 +12,9 @@
 #include "engine/presets/presets.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
+#include "tests/imports.h"
 
 using namespace trainmem;
-
-namespace {
-
-std::string value(const Import& import, const char* path) {
-  return value_text(*find_field_by_path(path), import.config);
-}
-
-std::string why(const Import& import, const std::string& key) {
-  for (const UnusedKey& one : import.unused) {
-    if (one.key == key) return one.why;
-  }
-  return "used";
-}
-
-bool is_unused(const Import& import, const std::string& key) { return why(import, key) != "used"; }
-
-}  // namespace
 
 // NVIDIA/Megatron-LM examples/gpt3/train_gpt3_175b_distributed.sh
 constexpr const char* gpt3_script = R"(#!/bin/bash
