@@ -8,7 +8,6 @@
 namespace trainmem {
 namespace {
 
-constexpr const char* not_counted = "It changes memory; this version does not count it.";
 constexpr const char* other_loss =
     "Counted is the loss of a language model, without a second model or pairs of answers.";
 
@@ -76,14 +75,6 @@ constexpr KeyRule rules[] = {
     {"fsdp_config.activation_checkpointing", "/recipe/recomputation", "true", "full"},
 };
 
-Config start() {
-  Config config;
-  config.recipe = default_recipe(Framework::transformers);
-  config.recipe.training_loop = TrainingLoop::trainer;
-  config.recipe.optimizer_implementation = OptimizerImplementation::fused;  // adamw_torch_fused
-  return config;
-}
-
 void finish_adapters(SettingsReading& reading) {
   Recipe& recipe = reading.out().config.recipe;
   const std::string* adapter = reading.find("adapter");
@@ -124,7 +115,7 @@ void finish(SettingsReading& reading) {
 }
 
 constexpr SettingsFormat format = {
-    "axolotl", "axolotl YAML", "config.yaml", rules,  static_cast<int>(std::size(rules)), false, start,
+    "axolotl", "axolotl YAML", "config.yaml", rules,  static_cast<int>(std::size(rules)), false, trainer_defaults,
     finish,    nullptr,        read_yaml,     nullptr};
 
 }  // namespace

@@ -12,7 +12,6 @@ constexpr const char* of_the_model =
     "The Trainer takes it from the model's hidden_size h: h*h for the reduction, 0.9*h*h to prefetch, 10*h to persist. "
     "Counted here is DeepSpeed's default.";
 constexpr const char* in_place = "Weights are gathered where they lie: its size changes nothing.";
-constexpr const char* not_counted = "It changes memory; this version does not count it.";
 constexpr const char* autotp =
     "AutoTP divides transformers' layers, which is not modelled; tensor_parallel is that of Megatron-DeepSpeed's "
     "script.";

@@ -125,6 +125,14 @@ bool contains(std::string_view text, std::string_view word) { return text.find(w
 
 }  // namespace
 
+Config trainer_defaults() {
+  Config config;
+  config.recipe = default_recipe(Framework::transformers);
+  config.recipe.training_loop = TrainingLoop::trainer;
+  config.recipe.optimizer_implementation = OptimizerImplementation::fused;  // adamw_torch_fused, from PyTorch 2.8 on
+  return config;
+}
+
 bool has_any(const Settings& settings, std::initializer_list<const char*> keys) {
   return std::any_of(settings.begin(), settings.end(), [&](const Setting& setting) {
     return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return setting.key == key; });

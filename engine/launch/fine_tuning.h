@@ -8,6 +8,9 @@
 
 namespace trainmem {
 
+/// What transformers' Trainer does unless it is told otherwise.
+Config trainer_defaults();
+
 void take_model(SettingsReading& reading, const char* key);      ///< a name on the hub, or a path
 void take_optimizer(SettingsReading& reading, const char* key);  ///< transformers' OptimizerNames
 /// A path to DeepSpeed's file, whose name says the ZeRO stage as those of the projects' examples do.

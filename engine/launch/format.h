@@ -16,6 +16,9 @@ namespace trainmem {
 
 enum class Write : std::uint8_t { if_set, always, never };  ///< if_set: where it differs from the framework's default
 
+/// Why a key is not used that matters.
+inline constexpr const char* not_counted = "It changes memory; this version does not count it.";
+
 struct KeyRule {
   const char* key;
   const char* path;              ///< the field; null: a key that matters but is not modelled, `ours` says why

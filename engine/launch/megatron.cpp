@@ -10,7 +10,6 @@ namespace trainmem {
 namespace {
 
 constexpr const char* buffers = "Buffers are counted at Megatron's default sizes.";
-constexpr const char* not_counted = "It changes memory; this version does not count it.";
 
 constexpr KeyRule rules[] = {
     {"--num-layers", "/model/num_hidden_layers", nullptr, nullptr, Write::always},

@@ -7,8 +7,6 @@
 namespace trainmem {
 namespace {
 
-constexpr const char* not_counted = "It changes memory; this version does not count it.";
-
 constexpr KeyRule rules[] = {
     {"batch_size", "/recipe/micro_batch_size"},
     {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps"},

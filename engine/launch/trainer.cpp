@@ -13,7 +13,6 @@ namespace {
 
 constexpr const char* whole_model = "The model compiled as one whole is not modelled.";
 constexpr const char* other_file = "Bring that file too: it says how data parallelism works.";
-constexpr const char* not_counted = "It changes memory; this version does not count it.";
 
 constexpr KeyRule rules[] = {
     {"per_device_train_batch_size", "/recipe/micro_batch_size"},
@@ -85,14 +84,6 @@ constexpr KeyRule rules[] = {
     {"upcast_layernorm", nullptr, "true", not_counted},
 };
 
-Config start() {
-  Config config;
-  config.recipe = default_recipe(Framework::transformers);
-  config.recipe.training_loop = TrainingLoop::trainer;
-  config.recipe.optimizer_implementation = OptimizerImplementation::fused;  // adamw_torch_fused, from PyTorch 2.8 on
-  return config;
-}
-
 /// What the Trainer is told in the same words everywhere.
 void finish_common(SettingsReading& reading) {
   take_model(reading, "model_name_or_path");
@@ -153,7 +144,7 @@ void finish(SettingsReading& reading) {
 
 /// All layers are checkpointed unless that is switched off.
 Config start_llamafactory() {
-  Config config = start();
+  Config config = trainer_defaults();
   config.recipe.recomputation = Recomputation::full;
   config.recipe.recomputation_reentrant = true;
   return config;
@@ -207,8 +198,9 @@ Settings read(std::string_view text) {
 
 constexpr int rule_count = static_cast<int>(std::size(rules));
 
-constexpr SettingsFormat format = {
-    "trainer", "Trainer arguments", "train.sh", rules, rule_count, false, start, finish, nullptr, read, nullptr};
+constexpr SettingsFormat format = {"trainer", "Trainer arguments", "train.sh", rules,   rule_count,
+                                   false,     trainer_defaults,    finish,     nullptr, read,
+                                   nullptr};
 constexpr SettingsFormat llamafactory = {"llamafactory", "LLaMA-Factory YAML", "train.yaml",        rules,   rule_count,
                                          false,          start_llamafactory,   finish_llamafactory, nullptr, read,
                                          nullptr};
