@@ -77,17 +77,14 @@ class SparseMlp {
 class Gemma3nBlock : public Block {
  public:
   Gemma3nBlock(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
-      : model_(m), attention_(m, form, dtype, layer), mlp_(m, dtype, layer) {
+      : attention_(m, form, dtype, layer), mlp_(m, dtype, layer) {
     for (NormLayer* norm : {&before_attention_, &after_attention_, &before_mlp_, &after_mlp_})
       *norm = llama_norm_layer(m, form, dtype);
     altup_ = std::make_unique<AltUp>(m, form, dtype);
     left_ = Linear(m.hidden_size, m.laurel_rank, false, dtype, "laurel left");
     right_ = Linear(m.laurel_rank, m.hidden_size, false, dtype, "laurel right");
     after_laurel_ = llama_norm_layer(m, form, dtype);
-    const Size width = m.hidden_size_per_layer_input;
-    gate_ = Linear(m.hidden_size, width, false, dtype, "layer embedding gate");
-    projection_ = Linear(width, m.hidden_size, false, dtype, "layer embedding output");
-    after_embedding_ = llama_norm_layer(m, form, dtype);
+    embedding_ = std::make_unique<LayerEmbeddingInput>(m, form, dtype);
   }
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
@@ -107,7 +104,7 @@ class Gemma3nBlock : public Block {
     Tensor corrected = altup_->correct(predictions, sum);
     Tensor first = clone(select(corrected, 0, 0));
     first = altup_->scaled(first);
-    first = with_embedding(std::move(first), inputs.layer_embedding);
+    first = (*embedding_)(std::move(first), inputs.layer_embedding);
     return add_to_others(std::move(corrected), first);
   }
 
@@ -121,24 +118,13 @@ class Gemma3nBlock : public Block {
     return x + normed;
   }
 
-  Tensor with_embedding(Tensor x, const Tensor& embedding) const {
-    const Place place("layer embedding");
-    x = gate_(std::move(x));
-    x = activate(x, model_.hidden_act);
-    x = x * embedding;
-    x = projection_(x);
-    return after_embedding_(x);
-  }
-
-  const Model& model_;
   Gemma4Attention attention_;
   SparseMlp mlp_;
   NormLayer before_attention_, after_attention_, before_mlp_, after_mlp_;
   std::unique_ptr<AltUp> altup_;
   Linear left_, right_;
   NormLayer after_laurel_;
-  Linear gate_, projection_;
-  NormLayer after_embedding_;
+  std::unique_ptr<LayerEmbeddingInput> embedding_;
 };
 
 }  // namespace

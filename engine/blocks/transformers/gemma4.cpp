@@ -16,7 +16,7 @@ constexpr Rule scalar_rule{"layer scalar", "a buffer that a layer's result is mu
 class Gemma4Block : public Block {
  public:
   Gemma4Block(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer)
-      : model_(m), attention_(m, form, dtype, layer), mlp_(m, form, dtype, mlp_width(m, layer)) {
+      : attention_(m, form, dtype, layer), mlp_(m, form, dtype, mlp_width(m, layer)) {
     for (NormLayer* norm : {&before_attention_, &after_attention_, &before_mlp_, &after_mlp_})
       *norm = llama_norm_layer(m, form, dtype);
     {
@@ -24,12 +24,7 @@ class Gemma4Block : public Block {
       scalar_ = allocate({1}, dtype, {&scalar_rule});
       note_kept(scalar_, scalar_rule);
     }
-    if (m.hidden_size_per_layer_input > 0) {
-      const Size width = m.hidden_size_per_layer_input;
-      gate_ = Linear(m.hidden_size, width, false, dtype, "layer embedding gate");
-      projection_ = Linear(width, m.hidden_size, false, dtype, "layer embedding output");
-      after_embedding_ = llama_norm_layer(m, form, dtype);
-    }
+    if (m.hidden_size_per_layer_input > 0) embedding_.emplace(m, form, dtype);
     if (m.experts.num_experts > 0) experts_.emplace(m, form, dtype);
   }
 
@@ -47,9 +42,9 @@ class Gemma4Block : public Block {
     if (experts_) hidden = (*experts_)(hidden, residual, weights, of_experts);
     hidden = norm_at("norm after MLP", after_mlp_, hidden);
     hidden = residual + hidden;
-    if (after_embedding_.weight.defined()) {
+    if (embedding_) {
       residual = hidden;
-      hidden = with_embedding(std::move(hidden), inputs.layer_embedding);
+      hidden = (*embedding_)(std::move(hidden), inputs.layer_embedding);
       hidden = residual + hidden;
     }
     return multiply_in_place(std::move(hidden), scalar_);
@@ -60,22 +55,11 @@ class Gemma4Block : public Block {
     return Size(m.intermediate_size) * Size(m.use_double_wide_mlp && shares_keys(m, layer) ? 2 : 1);
   }
 
-  Tensor with_embedding(Tensor hidden, const Tensor& embedding) const {
-    const Place place("layer embedding");
-    hidden = gate_(std::move(hidden));
-    hidden = activate(hidden, model_.hidden_act);
-    hidden = hidden * embedding;
-    hidden = projection_(hidden);
-    return after_embedding_(hidden);
-  }
-
-  const Model& model_;
   Gemma4Attention attention_;
   FeedForward mlp_;
   NormLayer before_attention_, after_attention_, before_mlp_, after_mlp_;
   Tensor scalar_;
-  Linear gate_, projection_;
-  NormLayer after_embedding_;
+  std::optional<LayerEmbeddingInput> embedding_;
   std::optional<Gemma4Experts> experts_;
 };
 

@@ -56,4 +56,16 @@ class LayerEmbeddings {
   NormLayer norm_;
 };
 
+/// What a layer adds of its own embedding: per_layer_input_gate, per_layer_projection and the norm behind them.
+class LayerEmbeddingInput {
+ public:
+  LayerEmbeddingInput(const Model& model, const LlamaForm& form, DType dtype);
+  Tensor operator()(Tensor hidden, const Tensor& embedding) const;
+
+ private:
+  Activation activation_;
+  Linear gate_, projection_;
+  NormLayer norm_;
+};
+
 }  // namespace trainmem::transformers

@@ -45,4 +45,21 @@ Tensor LayerEmbeddings::operator()(const Tensor& ids, const Tensor& embedded) co
   return sum_scale_.defined() ? std::move(sum) * sum_scale_ : multiply_number(std::move(sum));
 }
 
+LayerEmbeddingInput::LayerEmbeddingInput(const Model& m, const LlamaForm& form, DType dtype)
+    : activation_(m.hidden_act) {
+  const Size width = m.hidden_size_per_layer_input;
+  gate_ = Linear(m.hidden_size, width, false, dtype, "layer embedding gate");
+  projection_ = Linear(width, m.hidden_size, false, dtype, "layer embedding output");
+  norm_ = llama_norm_layer(m, form, dtype);
+}
+
+Tensor LayerEmbeddingInput::operator()(Tensor hidden, const Tensor& embedding) const {
+  const Place place("layer embedding");
+  hidden = gate_(std::move(hidden));
+  hidden = activate(hidden, activation_);
+  hidden = hidden * embedding;
+  hidden = projection_(hidden);
+  return norm_(hidden);
+}
+
 }  // namespace trainmem::transformers
