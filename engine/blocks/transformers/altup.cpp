@@ -14,7 +14,6 @@ constexpr Rule scale_rule{"router input scale", "a buffer that the router's inpu
 constexpr Rule root_rule{"sqrt", "result of the root: its backward needs it", "derivatives.yaml: sqrt"};
 constexpr Rule least_rule{"least magnitude", "", "transformers models/gemma3n/modeling_gemma3n.py: epsilon_tensor"};
 constexpr Rule repeat_rule{"repeat", "", "derivatives.yaml: repeat (repeat_backward)"};
-constexpr Rule mean_rule{"mean", "", "derivatives.yaml: mean.dim (mean_backward)"};
 constexpr Rule slice_rule{"add into a slice", "",
                           "pytorch torch/csrc/autograd/functions/tensor.cpp: CopySlices::apply, of add_"};
 
@@ -155,16 +154,6 @@ Tensor add_to_others(Tensor all, const Tensor& x) {
   all = add_into_view(std::move(all), x, others);
   const Tensor slice_of_sum = slice(all, 0, 1, streams);
   return write_columns(std::move(all), slice_of_sum);
-}
-
-Tensor mean_of_streams(Tensor argument) {
-  const Tensor x = std::move(argument);
-  const Ref<Node> node = begin_node(mean_rule, {&x});
-  Tensor result = allocate({x.size(1), x.size(2), x.size(3)}, x.dtype(), {&mean_rule});
-  if (node)
-    node->backward = [full = x.shape()](Backward& b) { b.give(0, allocate(full, b.gradient().dtype(), {&mean_rule})); };
-  finish_node(node, result);
-  return result;
 }
 
 }  // namespace trainmem::transformers

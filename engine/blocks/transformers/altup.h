@@ -48,7 +48,4 @@ Tensor stack(const std::vector<Tensor>& tensors, const char* role);
 /// all[1:] += x, as Python writes it: the sum goes into the slice, and the slice into the whole.
 Tensor add_to_others(Tensor all, const Tensor& x);
 
-/// The mean over the first dimension.
-Tensor mean_of_streams(Tensor streams);
-
 }  // namespace trainmem::transformers

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "engine/tensor/mean_first.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
 
@@ -14,23 +15,8 @@ namespace trainmem::transformers {
 namespace {
 
 constexpr Rule choice_rule{"one_hot", "", "pytorch aten/src/ATen/native/Onehot.cpp"};
-constexpr Rule mean_rule{"mean", "", "derivatives.yaml: mean.dim (mean_backward)"};
 constexpr Rule mask_rule{"token mask", "attention mask, repeated for every layer and expert: the gradient needs it",
                          "transformers models/mixtral/modeling_mixtral.py: load_balancing_loss_func"};
-
-/// torch.mean(x, dim=0); x is of rank 2 or wants no gradient.
-Tensor mean_of_rows(const Tensor& x) {
-  const Ref<Node> node = begin_node(mean_rule, {&x});
-  Shape shape;
-  for (int i = 1; i < x.rank(); ++i) shape.append(x.size(i));
-  Tensor result = allocate(shape, x.dtype(), {&mean_rule});
-  if (node)
-    node->backward = [full = x.shape()](Backward& b) {
-      b.give(0, allocate(full, b.gradient().dtype(), {&mean_rule, "gradient of routing weights"}));
-    };
-  finish_node(node, result);
-  return result;
-}
 
 /// What is multiplied here the source divides; what a division by a constant keeps, a product keeps.
 Tensor masked_mean(Tensor x, const Tensor& mask) {
@@ -60,8 +46,8 @@ Tensor balancing_loss(const std::vector<Tensor>& router_logits, const Experts& e
     const Tensor of_weights = allocate({rows, n}, DType::int64, {&mask_rule});
     probability = masked_mean(weights, of_weights);
   } else {
-    tokens_of_expert = mean_of_rows(to(choice, DType::float32));
-    probability = mean_of_rows(weights);
+    tokens_of_expert = mean_first(to(choice, DType::float32));
+    probability = mean_first(weights);
   }
   const Tensor product = tokens_of_expert * unsqueeze(probability, 0);
   return multiply_number(sum(view(product, {k * n}), 0));

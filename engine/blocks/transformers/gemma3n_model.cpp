@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/tensor/mean_first.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem::transformers {
@@ -32,7 +33,7 @@ Tensor Gemma3nModel::end(Tensor hidden) {
     const std::vector<Tensor> streams = out_of_streams_(measured, given, locals_);
     given.clear();
     hidden = stack(streams, "streams");
-    hidden = mean_of_streams(std::move(hidden));
+    hidden = mean_first(std::move(hidden));
   }
   Tensor result = norm_.at("final norm", std::move(hidden));
   let_go(locals_);
