@@ -159,9 +159,10 @@ Settings read_yaml(std::string_view text) {
       out.back().value.insert(out.back().value.size() - 1, (more ? ", " : "") + item);
       continue;
     }
-    if (colon == std::string_view::npos || line.front() == '-') continue;
-    const bool inner = whole.front() == ' ' || whole.front() == '\t';
-    const std::string key(unquoted(line.substr(0, colon)));
+    if (colon == std::string_view::npos) continue;
+    const bool of_list = line.front() == '-';  // the first key of a map in a list
+    const bool inner = of_list || whole.front() == ' ' || whole.front() == '\t';
+    const std::string key(unquoted(trimmed(line.substr(of_list ? 1 : 0, colon - (of_list ? 1 : 0)))));
     const std::string value(unquoted(line.substr(colon + 1)));
     if (!inner) section = value.empty() ? key + "." : "";
     last = value.empty() ? (inner ? section : "") + key : "";

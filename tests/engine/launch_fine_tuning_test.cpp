@@ -5,23 +5,9 @@
 #include "engine/config/text.h"
 #include "engine/launch/import.h"
 #include "tests/catch.h"
+#include "tests/imports.h"
 
 using namespace trainmem;
-
-namespace {
-
-std::string value(const Import& import, const char* path) {
-  return value_text(*find_field_by_path(path), import.config);
-}
-
-std::string why(const Import& import, const std::string& key) {
-  for (const UnusedKey& one : import.unused) {
-    if (one.key == key) return one.why;
-  }
-  return "used";
-}
-
-}  // namespace
 
 // huggingface/trl 016013e8, trl/scripts/sft.py: its LoRA example; max_length, gradient_checkpointing, bf16 and
 // lora_dropout are TRL's defaults, sft_config.py and model_config.py.
@@ -190,6 +176,8 @@ fsdp:
 )");
   CHECK(import.format == "axolotl");
   CHECK(import.issues.empty());
+  CHECK(is_unused(import, "datasets.path"));
+  CHECK(is_unused(import, "datasets.type"));
   CHECK(import.config.model_preset == "llama3.2-1b");  // by the last part of its name
   CHECK(value(import, "/recipe/micro_batch_size") == "2");
   CHECK(value(import, "/recipe/gradient_accumulation_steps") == "2");
