@@ -31,4 +31,7 @@ void check_layout(const Config& config, Issues& issues);
 /// Sizes so large that byte counts could overflow: a bound from above, far beyond any machine.
 void check_size(const Config& config, Issues& issues);
 
+/// That LoRA's targets are in the model, found by making it. The configuration has no other problem.
+void check_adapters_exist(const Config& config, Issues& issues);
+
 }  // namespace trainmem

@@ -245,13 +245,6 @@ class StepRules : Rules {
                     "Set quantization to none, or give a rank of lora.", {"/recipe/quantization", "none"});
     }
     must_be_words("/recipe/lora/targets", recipe_.lora.targets, projections, "a projection");
-    bool any = false;
-    for_each_item(recipe_.lora.targets,
-                  [&](std::string_view item) { any = any || item != "gate" || model_.gated_mlp; });
-    if (recipe_.lora.rank > 0 && !any) {
-      contradiction("/recipe/lora/targets", "The model's MLP has no gate, so nothing would be trained.",
-                    "Name some of q, k, v, o, up, down.");
-    }
   }
 
   /// A problem for every item that is none of the words.
@@ -282,6 +275,7 @@ Issues validate(const Config& config) {
     check_size(config, issues);
   }
   report_not_modelled(config, issues);
+  if (issues.empty()) check_adapters_exist(config, issues);
   return issues;
 }
 

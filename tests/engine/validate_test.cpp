@@ -37,6 +37,28 @@ std::string issues_after(Change change) {
 
 TEST_CASE("validation: a plain configuration has no issues") { CHECK(validate(llama()).empty()); }
 
+// peft raises ValueError where no module of the model has a name that was asked for: tuners/tuners_utils.py,
+// BaseTuner.inject_adapter.
+TEST_CASE("validation: adapters are on layers that the model has") {
+  for (const char* model : {"dbrx", "gpt-oss-20b", "granite-3.1-1b-a400m"}) {  // whose MLPs are stacked experts alone
+    INFO(model);
+    Config config;
+    Issues none;
+    apply_model_preset(model, config, none);
+    config.recipe.lora.rank = 8;
+    for (const char* targets : {"gate", "up,down", "gate,up,down"}) {
+      config.recipe.lora.targets = targets;
+      const Issues issues = validate(config);
+      REQUIRE(issues.size() == 1);
+      CHECK(issues[0].path == "/recipe/lora/targets");
+      CHECK(issues[0].message.find("nothing would be trained") != std::string::npos);
+      CHECK_FALSE(issues[0].hint.empty());
+    }
+    config.recipe.lora.targets = "q,down";
+    CHECK(validate(config).empty());
+  }
+}
+
 TEST_CASE("validation: every field is held to its range") {
   for (const Field& field : config_fields()) {
     const FieldType type = field.in(llama()).type();
