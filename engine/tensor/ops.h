@@ -49,7 +49,7 @@ Tensor gelu(Tensor x);  ///< one kernel, erf or tanh
 Tensor relu(Tensor x);
 Tensor tanh(Tensor x);
 Tensor sigmoid(Tensor x);
-Tensor clamp(Tensor x);  ///< between two numbers
+Tensor clamp(Tensor x, int limits = 2);  ///< between two numbers, or on one side of one
 // In pieces, piecewise.cpp.
 Tensor softplus(Tensor x);
 Tensor exp(Tensor x);

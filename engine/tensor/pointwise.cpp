@@ -244,7 +244,24 @@ Tensor mean_last(Tensor argument) {
   return result;
 }
 
-Tensor clamp(Tensor x) { return unary(std::move(x), clamp_rule, Keeps::argument); }
+// FunctionsManual.cpp, clamp_backward: where((self >= min).logical_and_(self <= max), gradient, zero).
+Tensor clamp(Tensor argument, int limits) {
+  const Tensor x = std::move(argument);
+  const Ref<Node> node = begin_node(clamp_rule, {&x});
+  keep(node, x);
+  Tensor result = like(x, clamp_rule);
+  if (node)
+    node->backward = [limits](Backward& b) {
+      const Tensor kept = b.kept(0);
+      const Tensor zero = allocate({1}, b.gradient().dtype(), {&clamp_rule});
+      const auto within = [&] { return allocate_like(kept, kept.shape(), DType::boolean, {&clamp_rule}); };
+      const Tensor inside = within();
+      const Tensor other = limits == 2 ? within() : Tensor();
+      b.give(0, like(b.gradient(), clamp_rule));
+    };
+  finish_node(node, result);
+  return result;
+}
 
 Tensor dropout(Tensor argument, double probability) {
   const Tensor x = std::move(argument);

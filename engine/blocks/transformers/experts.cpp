@@ -68,7 +68,7 @@ Tensor RoutedExperts::activated(const Tensor& gate_up) const {
     // models/gpt_oss/modeling_gpt_oss.py: GptOssExperts._apply_gate
     Tensor gate = every_second(gate_up, 0);
     Tensor up = every_second(gate_up, 1);
-    gate = clamp(gate);
+    gate = clamp(gate, 1);
     up = clamp(up);
     const Tensor glu = gate * sigmoid(multiply_number(gate));
     return add_number(up) * glu;
@@ -103,17 +103,21 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
   const Tensor offsets = allocate({n}, DType::int32, {&integers_rule, "where each expert's tokens end"});
   Tensor sentinels;
   if (masks_sentinels_) sentinels = allocate({copies[0], 1}, DType::boolean, {&sentinel_rule});
-  const Tensor gate_up = adapted(gate_up_, of_gate_up);
-  selected = filled(std::move(selected), sentinels);
-  const auto biased = [&](Tensor x, const Tensor& bias) {
-    if (!bias.defined()) return x;
-    const Tensor of_token = index_rows(bias, sorted.values);
-    return add_in_place(std::move(x), of_token);
+  const auto biases_of = [&](const Tensor& bias) {
+    return bias.defined() ? index_rows(bias, sorted.values) : Tensor();
   };
-  Tensor out = biased(grouped_linear(selected, gate_up, offsets, turned_, "expert gate and up"), gate_up_bias_);
+  const auto projected = [&](const Tensor& x, const Tensor& weight, const Tensor& biases, const char* role) {
+    Tensor out = grouped_linear(x, weight, offsets, turned_, role);
+    return biases.defined() ? add_in_place(std::move(out), biases) : out;
+  };
+  const Tensor gate_up = adapted(gate_up_, of_gate_up);
+  Tensor biases = biases_of(gate_up_bias_);  // the first ones until the others are there, and those to the end
+  selected = filled(std::move(selected), sentinels);
+  Tensor out = projected(selected, gate_up, biases, "expert gate and up");
   out = activated(out);
   const Tensor down = adapted(down_, of_down);
-  out = biased(grouped_linear(out, down, offsets, turned_, "expert down"), down_bias_);
+  biases = biases_of(down_bias_);
+  out = projected(out, down, biases, "expert down");
   Tensor weighted = multiply(out, unsqueeze(weights, 1), "weighted expert output");
   weighted = filled(std::move(weighted), sentinels);
   const Tensor back = integers(copies[0]);

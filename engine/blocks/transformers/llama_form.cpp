@@ -241,6 +241,7 @@ LlamaForm llama4() {
 
 LlamaForm gpt_oss() {
   LlamaForm result("gpt_oss");
+  result.masks_sentinels = true;
   result.norm = NormLayer::Form::olmo2;
   result.turning = LlamaForm::Turning::halves;
   return result;

@@ -236,7 +236,7 @@ Routing Router::corrected_softmax(const Tensor& tokens) const {
       routing.experts = top_k(corrected, model_.experts.num_experts_per_tok).indices;
     }
     const Tensor chosen = gather(probabilities, routing.experts);
-    const Tensor total = clamp(sum(chosen, 1, true));
+    const Tensor total = clamp(sum(chosen, 1, true), 1);
     routing.weights = chosen * total;  // divided; what a division keeps, a product keeps
   }
   routing.weights = to(std::move(routing.weights), tokens.dtype());

@@ -14,7 +14,10 @@ Tensor sink_attention(const Tensor& query, Tensor key, Tensor value, const Tenso
   const Tensor by_head = view(sinks, {1, sinks.size(0), 1, 1});
   const Tensor column = expand(by_head, {query.size(0), query.size(1), query.size(2), 1});
   Tensor combined = concatenate({weights, column}, -1, "scores and sinks");
-  combined = subtract(combined, top_k(combined, 1).values);  // minus the maximum
+  {
+    const Tensor maximum = top_k(combined, 1).values;
+    combined = subtract(combined, maximum);
+  }
   const Tensor probabilities = softmax(combined, combined.dtype());
   const Tensor scores = slice(probabilities, -1, 0, key.size(2));
   weights = to(dropout(scores, drop), value.dtype());
