@@ -75,15 +75,16 @@ class StageTraining {
                                                                     .buffers = &buffers_,
                                                                     .float8 = megatron::float8_products(config_),
                                                                     .folds = options_.fold}));
-      const megatron::StageModel& model = *models_.back();
-      parameters.push_back({model.parameters(), model.expert_parameters(), model.float8_parameters()});
+      parameters.push_back(models_.back()->parameters());
     }
+    MegatronOptimizer optimizer(config_.recipe, parameters, options_.fold);
+    for (const std::unique_ptr<megatron::StageModel>& model : models_) model->make_buffers();
     make_workspaces();
-    MegatronOptimizer optimizer(config_.recipe, parameters);
     // A folded run is the steady state alone: states are there from the beginning, and the last step is enough.
     if (options_.fold) {
       run_.begin_phase(options_.steps - 1, Phase::optimizer_step, "earlier steps");
       optimizer.make_states();
+      buffers_.dummies.make_all(dtype);
     }
     for (step_ = options_.fold ? options_.steps : 1; step_ <= options_.steps; ++step_) {
       run_order(order_, options_.fold, [this](const PipelineTurn& turn, std::int64_t) { take(turn); });
@@ -235,7 +236,7 @@ std::int64_t megatron_parameters(const Config& config, std::int64_t stage) {
                                       .stage = chunk,
                                       .buffers = &buffers,
                                       .folds = true});
-    sum = sum + model.parameters() + model.expert_parameters();
+    sum = sum + elements_of(model.parameters());
   }
   return sum.value();
 }

@@ -78,6 +78,7 @@ class StageTraining {
     zero_ = make_zero(config_.recipe);
     megatron::Buffers buffers;
     model_ = std::make_unique<megatron::StageModel>(settings(&buffers));
+    model_->make_buffers();
     run_.begin_phase(0, Phase::initialise, "wrap");
     zero_->wrap();
     make_buffers();
@@ -94,7 +95,7 @@ class StageTraining {
     run_.closed = true;
   }
 
-  std::int64_t parameters() { return megatron::StageModel(settings(nullptr)).parameters().value(); }
+  std::int64_t parameters() { return elements_of(megatron::StageModel(settings(nullptr)).parameters()).value(); }
 
  private:
   megatron::Settings settings(megatron::Buffers* buffers) const {

@@ -7,23 +7,20 @@
 
 #include <vector>
 
+#include "engine/blocks/megatron/gpt.h"
 #include "engine/config.h"
 #include "engine/tensor/tensor.h"
 
 namespace trainmem {
 
-/// Elements of one model chunk's parameters.
-struct ChunkParameters {
-  Size dense;
-  Size experts;  ///< of routed experts
-  Size float8;   ///< of the dense ones, those that layers multiply in fp8
-};
+using ChunkParameters = std::vector<megatron::ParameterTensor>;  ///< of one model chunk
 
 class MegatronOptimizer {
  public:
   /// Allocates the weights, the gradient buffers and, in mixed precision, the fp32 main weights. Every model chunk has
-  /// buffers of its own, and so have its routed experts, divided over fewer ranks.
-  MegatronOptimizer(const Recipe& recipe, const std::vector<ChunkParameters>& chunks);
+  /// buffers of its own, and so have its routed experts, divided over fewer ranks. Folded, what a rank has of a buffer
+  /// is one tensor; else every parameter has its own, on the first of the ranks.
+  MegatronOptimizer(const Recipe& recipe, const std::vector<ChunkParameters>& chunks, bool folded);
 
   /// Optimizer states, if they are not there yet.
   void make_states();
@@ -35,14 +32,28 @@ class MegatronOptimizer {
  private:
   /// Parameters that share buffers, and what the optimizer of this rank has of them.
   struct Group {
-    Size buffer;
-    Size share;  ///< of the optimizer: all, or a part of the buffer, less what host memory holds
     DType weights = DType::bfloat16;
+    std::int64_t ranks = 1;  ///< that the optimizer is divided over
+    ChunkParameters parameters;
+    Size buffer;
+    std::vector<Size> shards;  ///< elements of each tensor of the optimizer, less what host memory holds
   };
   void add(Size elements, DType dtype, Component component, const struct Rule& rule);
-  void add_group(Size parameters, std::int64_t ranks, DType weights);
+  void add_group(ChunkParameters parameters, std::int64_t ranks, DType weights);
+  std::vector<Size> tensors_of(const Group& group) const;
+  std::vector<Size> shards_of(const Group& group, const Size& share) const;
+  void make_buffers(DType gradients);
+  void make_main_weights();
+  template <class Take>
+  void for_each_shard(Take take) const {
+    for (const Group& group : groups_)
+      for (const Size& shard : group.shards)
+        if (shard > 0) take(shard);
+  }
 
   const Recipe& recipe_;
+  const bool folded_;
+  const bool distributed_;
   std::vector<Group> groups_;
   bool mixed_ = false;
   DType state_ = DType::float32;

@@ -29,10 +29,11 @@ StageModel::ExpertLayer StageModel::make_experts(Size times) {
   ExpertLayer layer;
   layer.router = add_parameter({e.num_experts, z.h}, "router", times);
   const auto linear_of_experts = [&](const Size& in, const Size& out, const char* name) {
-    ParallelLinear linear = make_linear(in, out, false, name, 0);
+    ParallelLinear linear = make_linear(in, out, false, name, z.local_experts * times);
     linear.stack = z.local_experts;
     linear.float8 = settings_.float8;
-    expert_parameters_ = expert_parameters_ + in * out * z.local_experts * times;
+    parameters_.back().expert = true;
+    parameters_.back().float8 = settings_.float8 != Float8::none;
     return linear;
   };
   layer.fc1 = linear_of_experts(z.h, settings_.model.gated_mlp ? Size(2) * width : width, "expert input projection");

@@ -73,6 +73,7 @@ Tensor float8_column_linear(Tensor argument, const ParallelLinear& layer, const 
       if (gathers && layer.float8 == Float8::transposing) transposed = allocate(whole, DType::float8, {&copy_rule});
       if (b.wants(2))
         b.give(2, allocate({layer.stack * layer.out, layer.in}, format, {&column_rule, "weight gradient"}));
+      if (layer.dummies != nullptr) layer.dummies->make({layer.out, layer.in}, format);
       if (b.wants(1)) b.give(1, allocate({layer.out}, format, {&column_rule, "bias gradient"}));
       b.give(0, std::move(scattered));
     };
@@ -111,6 +112,7 @@ Tensor float8_row_linear(Tensor argument, const ParallelLinear& layer, const Seq
       note_linear_backward(rows, layer.in * layer.out, weight_bytes(layer), true, true);
       Tensor input_gradient = allocate(shape, format, {&row_rule, "input gradient"});
       if (b.wants(1)) b.give(1, allocate({layer.stack * layer.out, layer.in}, format, {&row_rule, "weight gradient"}));
+      if (layer.dummies != nullptr) layer.dummies->make({layer.out, layer.in}, format);
       b.give(0, std::move(input_gradient));
     };
   finish_node(node, result);

@@ -42,9 +42,19 @@ struct RecomputedModules {
 
 /// What all chunks of a GPU share.
 struct Buffers {
-  std::vector<Shape> dummy_gradients;  ///< shapes that have one
-  bool global = false;                 ///< the global memory buffer is there
+  DummyGradients dummies;
+  bool global = false;  ///< the global memory buffer is there
 };
+
+/// A parameter of this GPU, or equal ones that follow one another.
+struct ParameterTensor {
+  Size elements;
+  Size times = 1;
+  bool expert = false;  ///< of a routed expert
+  bool float8 = false;  ///< layers multiply it in fp8
+};
+
+Size elements_of(const std::vector<ParameterTensor>& parameters);
 
 struct Settings {
   const Model& model;
@@ -76,11 +86,11 @@ class StageModel {
   /// The loss of Megatron-DeepSpeed's logits, which it is computed in.
   Tensor loss_of(const Tensor& logits) const;
 
-  /// Elements of the stage's parameters on this GPU: those of routed experts, and all others.
-  Size parameters() const { return parameters_; }
-  Size expert_parameters() const { return expert_parameters_; }
-  /// Of parameters(), those that layers multiply in fp8. Of routed experts it is all or none.
-  Size float8_parameters() const { return float8_parameters_; }
+  /// What lives as long as the run beside the parameters and is made by the first forward.
+  void make_buffers();
+
+  /// The stage's parameters on this GPU, in the order in which its modules are made.
+  const std::vector<ParameterTensor>& parameters() const { return parameters_; }
 
  private:
   struct Norm {
@@ -145,7 +155,7 @@ class StageModel {
   ExpertLayer make_experts(Size times);
   void make_next_tokens();
   void make_head();
-  void make_buffers();
+  void make_buffers_of_megatron();
   void make_float8_weights();
   void make_buffers_of_deepspeed();
   Tensor make_input(DType dtype, const char* role) const;
@@ -176,9 +186,7 @@ class StageModel {
   Tensor predict_further(Tensor hidden, const Tensor& ids, const Tensor& labels, const Tensor& loss_mask) const;
 
   Settings settings_;
-  Size parameters_ = 0;
-  Size expert_parameters_ = 0;
-  Size float8_parameters_ = 0;
+  std::vector<ParameterTensor> parameters_;
   Tensor embedding_;
   Norm embedding_norm_;
   Tensor positions_;
@@ -190,7 +198,6 @@ class StageModel {
   ParallelLinear head_;
   Tensor rotary_;
   std::vector<Tensor> buffers_;
-  std::vector<Shape> linear_shapes_;  ///< distinct ones
 };
 
 }  // namespace trainmem::megatron

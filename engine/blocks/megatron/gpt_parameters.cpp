@@ -20,11 +20,6 @@ constexpr Rule float8_rule{"fp8 weights", "copies for the products of linear lay
                            "Transformer Engine pytorch/module/base.py: get_weight_workspace"};
 constexpr Rule transposed_rule{"transposed fp8 weights", "for the gradients of the layers' inputs",
                                "Transformer Engine pytorch/tensor/storage/float8_tensor_storage.py: _create_transpose"};
-constexpr Rule dummy_rule{
-    "dummy weight gradient",
-    "stands in for a weight's gradient that went straight to the main gradients; one for each shape",
-    "Transformer Engine pytorch/module/base.py: get_dummy_wgrad"};
-
 RecomputedModules recomputed_modules(const Recipe& recipe) {
   RecomputedModules result;
   result.core_attention = recipe.recomputation == Recomputation::selective_attention;
@@ -75,6 +70,12 @@ Sizes rank_sizes(const Config& config) {
   return z;
 }
 
+Size elements_of(const std::vector<ParameterTensor>& parameters) {
+  Size sum = 0;
+  for (const ParameterTensor& tensor : parameters) sum = sum + tensor.elements * tensor.times;
+  return sum;
+}
+
 Tensor StageModel::make_leaf(const Shape& shape, const char* name) const {
   const Set<Component> component(active_run().component, Component::weights);
   Tensor leaf = settings_.deepspeed ? allocate(shape, settings_.dtype, {&parameter_rule, name})
@@ -86,7 +87,7 @@ Tensor StageModel::make_leaf(const Shape& shape, const char* name) const {
 }
 
 Tensor StageModel::add_parameter(const Shape& shape, const char* name, Size times) {
-  parameters_ = parameters_ + shape.elements() * times;
+  parameters_.push_back({shape.elements(), times});
   return make_leaf(shape, name);
 }
 
@@ -101,19 +102,22 @@ ParallelLinear StageModel::make_linear(Size in, Size out, bool bias, const char*
   ParallelLinear result;
   result.in = in;
   result.out = out;
-  parameters_ = parameters_ + in * out * times;
-  const Shape shape{out, in};
-  if (std::none_of(linear_shapes_.begin(), linear_shapes_.end(), [&](const Shape& known) { return known == shape; }))
-    linear_shapes_.push_back(shape);
+  parameters_.push_back({in * out, times});
   if (bias) result.bias = add_parameter({out}, name, times);
-  if (!settings_.recipe.gradient_accumulation_fusion) result.weight = make_leaf({out, in}, name);
+  if (!settings_.recipe.gradient_accumulation_fusion) {
+    result.weight = make_leaf({out, in}, name);
+  } else if (!settings_.deepspeed && settings_.buffers != nullptr) {
+    result.dummies = &settings_.buffers->dummies;
+    result.dummies->expect({out, in});
+  }
   return result;
 }
 
 ParallelLinear StageModel::make_engine_linear(Size in, Size out, bool bias, const char* name, Size times) {
+  const std::size_t weight = parameters_.size();
   ParallelLinear result = make_linear(in, out, bias, name, times);
   result.float8 = settings_.float8;
-  if (result.float8 != Float8::none) float8_parameters_ = float8_parameters_ + in * out * times;
+  parameters_[weight].float8 = result.float8 != Float8::none;
   return result;
 }
 
@@ -125,8 +129,12 @@ StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool re
   block.times = times;
   block.recomputed = recomputed;
   active_run().folding.times[index] = times;
-  block.attention_norm = make_norm(z.h, "attention norm", times);
   const LatentAttention& latent = model.latent_attention;
+  const Size value_width = latent.kv_lora_rank > 0 ? Size(latent.v_head_dim) : z.d;
+  // attention.py: Attention makes the projection, SelfAttention after it the rest.
+  block.projection =
+      make_engine_linear(z.a * value_width, z.h, model.attention_output_bias, "attention projection", times);
+  block.attention_norm = make_norm(z.h, "attention norm", times);
   if (latent.kv_lora_rank > 0) {
     block.latent = make_latent(times);
   } else {
@@ -136,9 +144,6 @@ StageModel::Block StageModel::make_block(std::int32_t index, Size times, bool re
       block.key_norm = make_norm(z.d, "key norm", times);
     }
   }
-  const Size value_width = latent.kv_lora_rank > 0 ? Size(latent.v_head_dim) : z.d;
-  block.projection =
-      make_engine_linear(z.a * value_width, z.h, model.attention_output_bias, "attention projection", times);
   block.mlp_norm = make_norm(z.h, "MLP norm", times);
   const std::int64_t in_model = minimum(Size(index), model.num_hidden_layers - 1);
   block.has_experts = layer_kind(model, in_model).experts;
@@ -213,7 +218,10 @@ StageModel::StageModel(const Settings& settings) : settings_(settings) {
     make_head();
     make_next_tokens();
   }
-  settings_.deepspeed ? make_buffers_of_deepspeed() : make_buffers();
+}
+
+void StageModel::make_buffers() {
+  settings_.deepspeed ? make_buffers_of_deepspeed() : make_buffers_of_megatron();
   make_float8_weights();
 }
 
@@ -227,15 +235,18 @@ void StageModel::make_head() {
     head_.weight = embedding_;
     return;
   }
+  const std::size_t weight = parameters_.size();
   head_ = make_linear(z.h, z.v, settings_.model.lm_head_bias, "head", 1);
-  if (one_table) parameters_ = parameters_ - z.v * z.h;
+  if (one_table) parameters_[weight].times = 0;
   if (settings_.deepspeed && tied && z.positions > 0) positions_ = add_parameter({z.positions, z.h}, "positions", 1);
 }
 
 /// With --fp8-param-gather, weights_dtype fp8, the parameters are the fp8 weights.
 void StageModel::make_float8_weights() {
   if (settings_.float8 == Float8::none) return;
-  const Size weights = float8_parameters_ + expert_parameters_;
+  Size weights = 0;
+  for (const ParameterTensor& tensor : parameters_)
+    if (tensor.float8) weights = weights + tensor.elements * tensor.times;
   const Place place("fp8 weights", Component::weights);
   const auto add = [this, &weights](const Rule& rule) {
     buffers_.push_back(allocate({weights}, DType::float8, {&rule}));
@@ -245,7 +256,7 @@ void StageModel::make_float8_weights() {
   if (settings_.float8 == Float8::transposing) add(transposed_rule);
 }
 
-void StageModel::make_buffers() {
+void StageModel::make_buffers_of_megatron() {
   const Sizes& z = settings_.sizes;
   const Recipe& recipe = settings_.recipe;
   const Place place("buffers", Component::workspace);
@@ -275,13 +286,6 @@ void StageModel::make_buffers() {
     const Size buffer = own_layers ? maximum(z.b * z.a * z.s * z.s, gathered) : gathered;
     if (buffer > 0) add({buffer}, buffer_rule);
     settings_.buffers->global = true;
-  }
-  if (!recipe.gradient_accumulation_fusion) return;
-  std::vector<Shape>& known = settings_.buffers->dummy_gradients;
-  for (const Shape& shape : linear_shapes_) {
-    if (std::find(known.begin(), known.end(), shape) != known.end()) continue;
-    known.push_back(shape);
-    add(shape, dummy_rule);
   }
 }
 

@@ -18,6 +18,11 @@ constexpr Rule gather_rule{"all-gather of the sequence", "",
 constexpr Rule scatter_rule{"reduce-scatter of the sequence", "",
                             "Megatron-Core tensor_parallel/mappings.py: _reduce_scatter_along_first_dim"};
 
+constexpr Rule dummy_rule{
+    "dummy weight gradient",
+    "stands in for a weight's gradient that went straight to the main gradients; one for each shape",
+    "Transformer Engine pytorch/module/base.py: get_dummy_wgrad"};
+
 Size weight_bytes(const ParallelLinear& layer, DType dtype) {
   return layer.in * layer.out * layer.stack * element_bytes(dtype);
 }
@@ -37,6 +42,20 @@ void put_off(const Tensor& input, const Tensor& gradient, const Shape& gathered,
 
 }  // namespace
 
+void DummyGradients::expect(const Shape& shape) { expected_.push_back(shape); }
+
+void DummyGradients::make_all(DType dtype) {
+  for (const Shape& shape : expected_) make(shape, dtype);
+}
+
+void DummyGradients::make(const Shape& shape, DType dtype) {
+  for (const Tensor& known : tensors_)
+    if (known.shape() == shape) return;
+  const Place place("buffers", Component::workspace);
+  tensors_.push_back(allocate(shape, dtype, {&dummy_rule}));
+  note_kept(tensors_.back(), dummy_rule);
+}
+
 Tensor reduce_scatter(Tensor full, const SequenceLayout& layout) {
   if (!layout.sequence_parallel) return full;
   return allocate({layout.local, full.size(1), full.size(2)}, full.dtype(), {&scatter_rule});
@@ -53,7 +72,8 @@ Tensor column_linear(Tensor argument, const ParallelLinear& layer, const Sequenc
   note_linear(Pass::forward, rows, layer.in * layer.out, read);
   Tensor result = allocate({layout.sequence, x.size(1), layer.out}, x.dtype(), {&column_rule, role});
   if (node)
-    node->backward = [layout, rows, read, in = layer.in, out = layer.out, stack = layer.stack](Backward& b) {
+    node->backward = [layout, rows, read, in = layer.in, out = layer.out, stack = layer.stack,
+                      dummies = layer.dummies](Backward& b) {
       const Tensor kept = b.kept(0);
       const Tensor all_rows = gather(kept, layout);
       note_linear_backward(rows, in * out, read, true, true);
@@ -62,6 +82,7 @@ Tensor column_linear(Tensor argument, const ParallelLinear& layer, const Sequenc
       Tensor scattered = reduce_scatter(input_gradient, layout);
       put_off(kept, b.gradient(), input_gradient.shape(), all_rows.defined());
       if (b.wants(2)) b.give(2, allocate({stack * out, in}, dtype, {&column_rule, "weight gradient"}));
+      if (dummies != nullptr) dummies->make({out, in}, dtype);
       if (b.wants(1)) b.give(1, allocate({out}, dtype, {&column_rule, "bias gradient"}));
       b.give(0, std::move(scattered));
     };
@@ -83,7 +104,8 @@ Tensor row_linear(Tensor argument, const ParallelLinear& layer, const SequenceLa
     result = reduce_scatter(std::move(partial), layout);
   }
   if (node)
-    node->backward = [layout, rows, read, in = layer.in, out = layer.out, stack = layer.stack](Backward& b) {
+    node->backward = [layout, rows, read, in = layer.in, out = layer.out, stack = layer.stack,
+                      dummies = layer.dummies](Backward& b) {
       const Tensor kept = b.kept(0);
       const Tensor all_rows = gather(b.gradient(), layout);
       note_linear_backward(rows, in * out, read, true, true);
@@ -91,6 +113,7 @@ Tensor row_linear(Tensor argument, const ParallelLinear& layer, const SequenceLa
       const DType dtype = b.gradient().dtype();
       Tensor input_gradient = allocate({layout.sequence, kept.size(1), in}, dtype, {&row_rule, "input gradient"});
       if (b.wants(1)) b.give(1, allocate({stack * out, in}, dtype, {&row_rule, "weight gradient"}));
+      if (dummies != nullptr) dummies->make({out, in}, dtype);
       b.give(0, std::move(input_gradient));
     };
   finish_node(node, result);

@@ -28,12 +28,26 @@ struct SequenceLayout {
 enum class Float8 { none, transposing, plain };
 
 /// A weight that tensor parallelism divides, and a bias that may be absent.
+/// Stand-ins for the gradients of weights whose products went straight to the main gradients: one for each shape, from
+/// the first backward that asks for it on.
+class DummyGradients {
+ public:
+  void expect(const Shape& shape);  ///< a weight has it
+  void make(const Shape& shape, DType dtype);
+  void make_all(DType dtype);  ///< as a step leaves them
+
+ private:
+  std::vector<Shape> expected_;
+  std::vector<Tensor> tensors_;
+};
+
 struct ParallelLinear {
   Size in;
-  Size out;        ///< of this rank
-  Tensor bias;     ///< undefined: none
-  Tensor weight;   ///< undefined: its gradient never exists as a tensor, products add to the main gradients themselves
-  Size stack = 1;  ///< matrices, of which each row meets one: the experts of a rank
+  Size out;       ///< of this rank
+  Tensor bias;    ///< undefined: none
+  Tensor weight;  ///< undefined: its gradient never exists as a tensor, products add to the main gradients themselves
+  DummyGradients* dummies = nullptr;  ///< of such a weight
+  Size stack = 1;                     ///< matrices, of which each row meets one: the experts of a rank
   Float8 float8 = Float8::none;
 };
 
