@@ -38,7 +38,8 @@ struct Experts {
   bool operator==(const Experts&) const = default;
 };
 
-/// Multi-head latent attention (DeepSeek-V2). kv_lora_rank = 0: ordinary attention.
+/// Multi-head latent attention (DeepSeek-V2). kv_lora_rank = 0: ordinary attention, of which v_head_dim is the size of
+/// a value, or 0: as large as a key.
 struct LatentAttention {
   std::int64_t q_lora_rank = 0;
   std::int64_t kv_lora_rank = 0;
@@ -115,6 +116,7 @@ struct Model {
   bool conv_bias = false;             ///< of its projections and of the convolution
   std::int64_t nope_every = 0;        ///< every n-th layer has no RoPE; 0: none
   std::int64_t num_nextn_predict_layers = 0;
+  std::int64_t num_sliding_attention_heads = 0;  ///< of layers with a window; 0: num_attention_heads
   std::int64_t global_head_dim = 0;              ///< of layers without a window; 0: head_dim
   std::int64_t num_global_key_value_heads = 0;   ///< of layers without a window; 0: num_key_value_heads
   bool attention_k_eq_v = false;                 ///< layers without a window project keys alone: values are these, too

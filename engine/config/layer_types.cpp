@@ -174,10 +174,31 @@ Size head_dim_of(const Model& model, LayerType type) {
   return global ? Size(model.global_head_dim) : model.head_dim;
 }
 
+Size heads_of(const Model& model, LayerType type) {
+  const bool sliding = type == LayerType::sliding_attention && model.num_sliding_attention_heads > 0;
+  return sliding ? Size(model.num_sliding_attention_heads) : model.num_attention_heads;
+}
+
 // models/gemma4/configuration_gemma4.py: Gemma4TextConfig.__post_init__.
 Size key_value_heads_of(const Model& model, LayerType type) {
   const bool global = type == LayerType::full_attention && model.num_global_key_value_heads > 0;
   return global ? Size(model.num_global_key_value_heads) : model.num_key_value_heads;
+}
+
+Size value_head_dim_of(const Model& model, LayerType type) {
+  const LatentAttention& l = model.latent_attention;
+  return l.kv_lora_rank == 0 && l.v_head_dim > 0 ? Size(l.v_head_dim) : head_dim_of(model, type);
+}
+
+// models/mimo_v2_flash/modeling_mimo_v2_flash.py: MiMoV2FlashAttention.
+bool has_sinks(const Model& model, LayerType type) {
+  return model.attention_sinks && (type == LayerType::sliding_attention || model.model_type != "mimo_v2_flash");
+}
+
+bool slides_apart(const Model& model) {
+  return model.global_head_dim > 0 || model.num_global_key_value_heads > 0 || model.attention_k_eq_v ||
+         model.num_sliding_attention_heads > 0 ||
+         has_sinks(model, LayerType::sliding_attention) != has_sinks(model, LayerType::full_attention);
 }
 
 bool shares_keys(const Model& model, std::int64_t layer) {

@@ -48,9 +48,19 @@ std::int64_t layer_types_period(const Model& model);
 /// sliding_window_pattern does.
 LayerType layer_type(const Model& model, std::int64_t layer);
 
-/// Of the heads of an attention of this kind; and how many key and value heads it has.
+/// Of the heads of an attention of this kind; how many there are, and how many key and value heads.
 Size head_dim_of(const Model& model, LayerType type);
+Size heads_of(const Model& model, LayerType type);
 Size key_value_heads_of(const Model& model, LayerType type);
+
+/// Size of a value's head.
+Size value_head_dim_of(const Model& model, LayerType type);
+
+/// Whether an attention of this kind has sinks.
+bool has_sinks(const Model& model, LayerType type);
+
+/// Whether layers with a window have tensors of other shapes than those without.
+bool slides_apart(const Model& model);
 
 /// Whether layer `layer` takes the keys and values of an earlier one.
 bool shares_keys(const Model& model, std::int64_t layer);

@@ -2,6 +2,7 @@
 #include "engine/config/layer_types.h"
 
 #include <string>
+#include <string_view>
 
 #include "engine/blocks/transformers/gated_delta_net.h"
 #include "engine/blocks/transformers/llama_form.h"
@@ -32,6 +33,15 @@ constexpr LayersOf layers_of[] = {
     {"olmo_hybrid", "linear_attention"},
     {"qwen3_5_moe_text", "linear_attention"},
 };
+
+/// Types whose layers are all of one kind that is no attention alone.
+constexpr LayersOf only_layers_of[] = {{"falcon_h1", "hybrid"}, {"mamba2", "mamba"}};
+
+const char* only_layers(const Model& model) {
+  for (const LayersOf& each : only_layers_of)
+    if (model.model_type == each.model_type) return each.kinds;
+  return nullptr;
+}
 
 bool has_mamba(const Config& c) { return trainmem::has_mamba(c.model); }
 
@@ -67,7 +77,7 @@ constexpr Missing<Config> missing[] = {
 };
 
 bool has_forward(const Model& model, LayerType type) {
-  if (model.model_type == "falcon_h1") return type == LayerType::hybrid;
+  if (const char* only = only_layers(model)) return word(type) == std::string_view(only);
   if (type == LayerType::full_attention || type == LayerType::sliding_attention)
     return transformers::llama_form(model) != nullptr;
   if (transformers::has_gated_delta_net(model) && model.linear_attention.linear_num_key_heads == 0) return false;
@@ -87,12 +97,13 @@ bool has_transformers_layers(const Recipe& recipe) {
 
 void report_not_modelled_layer_types(const Config& config, Issues& issues) {
   const Model& model = config.model;
-  if (model.layer_types.empty() && model.model_type == "falcon_h1") {
+  const char* only = only_layers(model);
+  if (model.layer_types.empty() && only != nullptr) {
     issues.push_back({"not_yet_modelled",
                       "/model/layer_types",
-                      "A falcon_h1 model without Mamba layers is not yet modelled.",
-                      "Set it to hybrid.",
-                      {"/model/layer_types", "hybrid"}});
+                      "A " + model.model_type + " model without Mamba layers is not yet modelled.",
+                      "Set it to " + std::string(only) + ".",
+                      {"/model/layer_types", only}});
   }
   if (model.layer_types.empty()) return;
   if (!has_transformers_layers(config.recipe)) {

@@ -16,7 +16,7 @@ bool is_llama_block(const Model& model) {
          !form->fused_mlp && !form->scaled_queries && form->norm != NormLayer::Form::nanochat &&
          model.hidden_act != Activation::xielu && form->turning != Turning::three_positions &&
          form->turning != Turning::interleaved_positions && form->turning != Turning::interleaved_partial &&
-         !form->gated_attention && !form->output_gate;
+         !form->gated_attention && form->output_gate == transformers::LlamaForm::OutputGate::none;
 }
 
 constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework megatron.";

@@ -142,11 +142,12 @@ void latent_attention(ParameterBuilder& b) {
            replicated);
 }
 
-void query_key_value(ParameterBuilder& b) {
+void query_key_value(ParameterBuilder& b, LayerType type) {
   const Model& m = b.model;
   const bool bias = m.attention_bias;
-  const std::int64_t query = m.num_attention_heads * m.head_dim;
-  const std::int64_t key = m.num_key_value_heads * m.head_dim;
+  const std::int64_t query = heads_of(m, type) * m.head_dim;
+  const std::int64_t key = key_value_heads_of(m, type) * m.head_dim;
+  const std::int64_t value = key_value_heads_of(m, type) * value_head_dim_of(m, type);
   const auto q = [&] {
     b.linear("layers.*.attention.query.weight", bias ? "layers.*.attention.query.bias" : nullptr, Kind::attention,
              b.layout.gated_attention ? 2 * query : query, m.hidden_size, column);
@@ -159,7 +160,7 @@ void query_key_value(ParameterBuilder& b) {
   if (!b.layout.query_last) q();
   b.linear("layers.*.attention.key.weight", bias ? "layers.*.attention.key.bias" : nullptr, Kind::attention, key,
            m.hidden_size, column);
-  b.linear("layers.*.attention.value.weight", bias ? "layers.*.attention.value.bias" : nullptr, Kind::attention, key,
+  b.linear("layers.*.attention.value.weight", bias ? "layers.*.attention.value.bias" : nullptr, Kind::attention, value,
            m.hidden_size, column);
   if (b.layout.query_last) q();
 }
@@ -187,17 +188,19 @@ void attention(ParameterBuilder& b, LayerType type) {
   if (type == LayerType::linear_attention)
     return m.linear_attention.linear_num_key_heads > 0 ? gated_delta_net(b) : linear_attention(b);
   if (m.latent_attention.kv_lora_rank > 0) return latent_attention(b);
-  if (m.attention_sinks) {
-    ParameterTensor& sinks = b.vector("layers.*.attention.sinks", Kind::attention, m.num_attention_heads);
+  const std::int64_t heads = heads_of(m, type);
+  if (has_sinks(m, type)) {
+    ParameterTensor& sinks = b.vector("layers.*.attention.sinks", Kind::attention, heads);
     sinks.split = column, sinks.split_dimension = 0;
   }
-  const std::int64_t width = m.num_attention_heads * m.head_dim;
+  const std::int64_t width = heads * value_head_dim_of(m, type);
   if (b.layout.output_first) output_projection(b, width);
-  query_key_value(b);
+  query_key_value(b, type);
   if (!b.layout.output_first) output_projection(b, width);
   query_key_norms(b);
   if (b.layout.output_gate)
-    b.linear("layers.*.attention.output_gate.weight", nullptr, Kind::attention, width, m.hidden_size, column);
+    b.linear("layers.*.attention.output_gate.weight", nullptr, Kind::attention, b.layout.gates_heads ? heads : width,
+             m.hidden_size, column);
 }
 
 struct MlpNames {

@@ -24,15 +24,17 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "granitemoehybrid") return {.norms = Norms::first, .fused_gate_up = true};
   if (type == "bamba") return {.norms = Norms::mixer_last};
   if (type == "nemotron_h") return {.norms = Norms::one, .router_after_experts = true};
+  if (type == "mamba2") return {.norms = Norms::one};
   if (type == "lfm2_moe") return {.router_after_experts = true};
   if (type == "olmo2" || type == "olmo3" || type == "flex_olmo" || type == "exaone4") return {.norms_on_outputs = true};
   if (type == "qwen3_next" || type == "qwen3_5_text" || type == "qwen3_5_moe_text") return {.gated_attention = true};
   if (type == "afmoe") return {.norms = Norms::between, .output_gate = true, .shared_before_experts = true};
+  if (type == "laguna") return {.router_after_experts = true, .output_gate = true, .gates_heads = true};
   if (type == "gpt_oss") return {.turned_experts = true};
   if (type == "llama4_text") return {.router_after_experts = true, .turned_experts = true};
   for (const std::string_view one :
        {"deepseek", "deepseek_v2", "deepseek_v3", "glm4_moe", "glm4_moe_lite", "dots1", "solar_open", "exaone_moe",
-        "deepseek_v32", "glm_moe_dsa", "glm4v_moe_text", "mistral4"}) {
+        "deepseek_v32", "glm_moe_dsa", "glm4v_moe_text", "mistral4", "mimo_v2_flash"}) {
     if (type == one) return {.router_after_experts = true};
   }
   return {};

@@ -29,6 +29,7 @@ struct ParameterLayout {
   bool turned_experts = false;   ///< stacks of (experts, inputs, outputs)
   bool gated_attention = false;  ///< the query projection has a gate of the output beside each head
   bool output_gate = false;      ///< a projection of its own is the gate of the output
+  bool gates_heads = false;      ///< with one number for each head
   bool shared_before_experts = false;
   bool norm_of_experts = false;  ///< on the sum of routed and shared experts
   bool flat_experts = false;     ///< three matrices of (experts * width, hidden)

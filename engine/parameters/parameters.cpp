@@ -31,8 +31,7 @@ std::int64_t shared_expert_width(const Model& model) {
 LayerKind layer_kind(const Model& model, std::int64_t layer) {
   LayerKind kind;
   kind.type = layer_type(model, layer);
-  const bool global = model.global_head_dim > 0 || model.num_global_key_value_heads > 0 || model.attention_k_eq_v;
-  if (kind.type == LayerType::sliding_attention && !global) kind.type = LayerType::full_attention;
+  if (kind.type == LayerType::sliding_attention && !slides_apart(model)) kind.type = LayerType::full_attention;
   kind.shares_keys = shares_keys(model, layer);
   const Experts& e = model.experts;
   kind.experts = e.num_experts > 0 && layer >= e.first_k_dense_replace &&

@@ -79,6 +79,10 @@ class ModelRules : Rules {
       not_divisible("/model/num_global_key_value_heads", "num_attention_heads", model_.num_attention_heads,
                     "num_global_key_value_heads", model_.num_global_key_value_heads);
     }
+    if (model_.num_sliding_attention_heads > 0) {
+      not_divisible("/model/num_sliding_attention_heads", "num_sliding_attention_heads",
+                    model_.num_sliding_attention_heads, "num_key_value_heads", model_.num_key_value_heads);
+    }
     if (model_.hidden_size_per_layer_input > 0 && model_.vocab_size_per_layer_input == 0) {
       issues_.push_back({"missing", "/model/vocab_size_per_layer_input",
                          "Each layer has embeddings, and their vocabulary is not given.", "Give vocab_size."});

@@ -39,12 +39,13 @@ Tensor cumsum(const Tensor& x) {
   return result;
 }
 
-// models/nemotron_h/modeling_nemotron_h.py, models/qwen3_next/modeling_qwen3_next.py: causal_conv1d_fn.
+// models/nemotron_h/modeling_nemotron_h.py, models/qwen3_next/modeling_qwen3_next.py: causal_conv1d_fn. It is given the
+// weight without the dimension of one that a convolution has: a view, whose 16-bit copy autocast does not keep.
 Tensor causal_convolution(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor result;
   {
     const Tensor cast = to(x, weight.dtype());
-    result = slice(depthwise_conv1d(cast, weight, bias), 2, 0, x.size(2));
+    result = slice(depthwise_conv1d(cast, view(weight, weight.shape()), bias), 2, 0, x.size(2));
   }
   return to(silu(std::move(result)), x.dtype());
 }

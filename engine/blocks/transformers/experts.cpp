@@ -178,16 +178,18 @@ Tensor SparseFeedForward::operator()(const Tensor& given) const {
     out = std::move(out) + shared;
     return view(out, x.shape());
   }
-  // models/ernie4_5_moe/modeling_ernie4_5_moe.py: Ernie4_5_MoeSparseMoeBlock
+  // models/ernie4_5_moe and laguna, modeling_*.py: Ernie4_5_MoeSparseMoeBlock, LagunaSparseMoeBlock
   if (shared_ && form_.shared == LlamaForm::Shared::first) {
     const Tensor shared = shared_at(tokens);
     const Routing routing = (*router_)(tokens);
     Tensor out = (*experts_)(tokens, routing);
+    if (form_.scaled_experts) out = multiply_number(std::move(out));
     out = std::move(out) + shared;
     return view(out, x.shape());
   }
   // models/deepseek_v3/modeling_deepseek_v3.py, DeepseekV3MoE: beside shared experts the router takes its own view.
-  const bool own_view = shared_ && !form_.sum_in_fp32 && form_.shared != LlamaForm::Shared::averaged;
+  const bool own_view =
+      form_.router_views || (shared_ && !form_.sum_in_fp32 && form_.shared != LlamaForm::Shared::averaged);
   const Routing routing = (*router_)(own_view ? rows_of(x) : tokens);
   if (shared_ && form_.shared == LlamaForm::Shared::after_router) {  // models/afmoe/modeling_afmoe.py
     const Tensor shared = view(shared_at(tokens), x.shape());

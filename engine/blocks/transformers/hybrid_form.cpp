@@ -30,6 +30,15 @@ LlamaForm nemotron_h() {
   return result;
 }
 
+LlamaForm mamba2() {
+  LlamaForm result("mamba2");
+  result.block = LlamaForm::BlockForm::one_mixer;
+  result.fp32_residuals = true;
+  result.fp32_logits = true;
+  result.attends = false;
+  return result;
+}
+
 LlamaForm falcon_h1() {
   LlamaForm result("falcon_h1");
   result.block = LlamaForm::BlockForm::falcon_h1;
@@ -56,6 +65,7 @@ LlamaForm olmo_hybrid() {
 const LlamaForm forms[] = {LlamaForm("lfm2"),
                            lfm2_moe(),
                            nemotron_h(),
+                           mamba2(),
                            falcon_h1(),
                            bamba(),
                            olmo_hybrid(),

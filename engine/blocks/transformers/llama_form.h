@@ -54,33 +54,41 @@ struct LlamaForm {
     after_projections,  ///< after all three projections
     transposed_last,    ///< with the transposition left to the end, after the norms
   } heads = Heads::at_once;
-  bool two_rotaries = false;         ///< sliding layers have tables of their own
-  bool both_masks = false;           ///< a mask without a window is made even where every layer has one
-  bool inner_dropout = false;        ///< attention and MLP end with their dropout: o_proj's result goes before the sum
-  bool fused_attention = false;      ///< query, key and value are one linear layer
-  bool fused_mlp = false;            ///< gate and up are one linear layer
-  bool scaled_embedding = false;     ///< times a buffer
-  bool integer_scale = false;        ///< which is an integer, cast in every forward
-  bool multipliers = false;          ///< embedding and residuals times numbers
-  bool scaled_residuals = false;     ///< residuals alone
-  bool scaled_stream = false;        ///< embeddings times a number, after the masks are made
-  bool scaled_output = false;        ///< what goes to the head, times a number
-  bool scaled_logits = false;        ///< times a number
-  bool scaled_queries = false;       ///< times a number of each position
-  bool scaled_keys = false;          ///< times a number
-  bool fp32_logits = false;          ///< the model returns them
+  /// The gate of attention's output that is a linear layer of its own.
+  enum class OutputGate { none, channels, heads } output_gate = OutputGate::none;
+  Sinks sinks = Sinks::column;
+  bool two_rotaries = false;      ///< sliding layers have tables of their own
+  bool both_masks = false;        ///< a mask without a window is made even where every layer has one
+  bool inner_dropout = false;     ///< attention and MLP end with their dropout: o_proj's result goes before the sum
+  bool fused_attention = false;   ///< query, key and value are one linear layer
+  bool fused_mlp = false;         ///< gate and up are one linear layer
+  bool scaled_embedding = false;  ///< times a buffer
+  bool integer_scale = false;     ///< which is an integer, cast in every forward
+  bool multipliers = false;       ///< embedding and residuals times numbers
+  bool scaled_residuals = false;  ///< residuals alone
+  bool scaled_stream = false;     ///< embeddings times a number, after the masks are made
+  bool scaled_output = false;     ///< what goes to the head, times a number
+  bool scaled_logits = false;     ///< times a number
+  bool scaled_queries = false;    ///< times a number of each position
+  bool scaled_keys = false;       ///< times a number
+  bool scaled_values = false;     ///< times a number
+  bool turns_whole_where_sliding = false;  ///< and the first channels in the other layers
+  bool fp32_logits = false;                ///< the model returns them
   bool jitter = false;               ///< tokens are multiplied with random numbers, before the experts and the router
   bool gated_attention = false;      ///< the query projection has a gate of the output beside each head
-  bool output_gate = false;          ///< a linear layer of its own is the gate of attention's output
   bool turns_where_sliding = false;  ///< layers without a window have no RoPE
   bool idle_window = false;  ///< a model without a window makes the mask of one of no tokens, and no layer takes it
   bool turns_where_dense = false;  ///< layers without experts have RoPE even so
+  bool fp32_residuals = false;     ///< what is added to in every block
+  bool attends = true;             ///< the model makes positions and masks
   bool keeps_positions = false;    ///< the model's forward has the positions, its blocks are given none
   bool masks_of_kinds = false;     ///< a mask for each kind of layers that there is, and no other
   bool holds_attention = false;    ///< what attention gives has a variable of its own in the block
   bool keys_in_place = false;      ///< latent attention: keys are written into one tensor in two pieces
   /// When the experts that all tokens share run, and where they are added.
   enum class Shared { last, first, after_router, averaged } shared = Shared::last;
+  bool scaled_experts = false;   ///< the routed sum, times a number
+  bool router_views = false;     ///< the router takes its own view of the tokens, where there is no shared expert, too
   bool sum_in_fp32 = false;      ///< of routed and shared experts
   bool norm_of_sum = false;      ///< a norm stands on that sum
   bool masks_sentinels = false;  ///< grouped experts fill the rows of no expert

@@ -22,13 +22,17 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
       form_(form),
       slides_(slides(m, layer)),
       turns_(m.positions == Positions::rope && (m.nope_every <= 0 || (layer + 1) % m.nope_every != 0) &&
-             (slides_ || !form.turns_where_sliding || (form.turns_where_dense && !layer_kind(m, layer).experts))) {
+             (slides_ || !form.turns_where_sliding || (form.turns_where_dense && !layer_kind(m, layer).experts))),
+      heads_(heads_of(m, layer_type(m, layer))),
+      key_value_heads_(key_value_heads_of(m, layer_type(m, layer))),
+      value_width_(value_head_dim_of(m, layer_type(m, layer))) {
   const Size h = m.hidden_size;
   const Size d = m.head_dim;
-  const Size a = m.num_attention_heads;
-  const Size k = m.num_key_value_heads;
-  if (m.attention_sinks) sinks_ = make_parameter({a}, dtype, "attention sinks");
-  const auto make_output = [&] { output_ = Linear(a * d, h, m.attention_output_bias, dtype, "attention projection"); };
+  const Size a = heads_;
+  const Size k = key_value_heads_;
+  const Size width = a * value_width_;
+  if (has_sinks(m, layer_type(m, layer))) sinks_ = make_parameter({a}, dtype, "attention sinks");
+  const auto make_output = [&] { output_ = Linear(width, h, m.attention_output_bias, dtype, "attention projection"); };
   if (form.fused_attention) {
     make_output();
     together_ = Linear(h, (a + Size(2) * k) * d, m.attention_bias, dtype, "query, key and value");
@@ -36,7 +40,7 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   }
   query_ = Linear(h, a * d * Size(form.gated_attention ? 2 : 1), m.attention_bias, dtype, "query");
   key_ = Linear(h, k * d, m.attention_bias, dtype, "key");
-  value_ = Linear(h, k * d, m.attention_bias, dtype, "value");
+  value_ = Linear(h, k * value_width_, m.attention_bias, dtype, "value");
   make_output();
   if (m.qk_norm == QkNorm::none) return;
   // Of norms of heads Liger-Kernel patches those of Gemma 3 and EXAONE 4, which are not in place.
@@ -49,7 +53,8 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   };
   query_norm_ = norm(a);
   key_norm_ = norm(k);
-  if (form.output_gate) gate_ = Linear(h, a * d, false, dtype, "output gate");
+  if (form.output_gate != LlamaForm::OutputGate::none)
+    gate_ = Linear(h, form.output_gate == LlamaForm::OutputGate::heads ? a : a * d, false, dtype, "output gate");
 }
 
 namespace {
@@ -64,8 +69,8 @@ Tensor heads_apart(Tensor x, Size heads, Size d) {
 
 SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const {
   const Size d = model_.head_dim;
-  const Size a = model_.num_attention_heads;
-  const Size k = model_.num_key_value_heads;
+  const Size a = heads_;
+  const Size k = key_value_heads_;
   QueryKeyValue result;
   Projections from(hidden, query_, key_, value_);
   if (model_.qk_norm == QkNorm::full && form_.norm != NormLayer::Form::cohere) {
@@ -92,7 +97,8 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     result.q = split_heads(from.query(), a, d);
     result.k = split_heads(from.key(), k, d);
     if (form_.scaled_keys) result.k = multiply_number(result.k);
-    result.v = split_heads(from.value(), k, d);
+    result.v = split_heads(from.value(), k, value_width_);
+    if (form_.scaled_values) result.v = multiply_number(result.v);
     if (model_.qk_norm == QkNorm::none || form_.query_key_norm == At::turned) return result;
     result.q = query_norm_(result.q);
     result.k = key_norm_(result.k);
@@ -102,7 +108,8 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     Tensor query = heads_apart(from.query(), a, d);
     Tensor key = heads_apart(from.key(), k, d);
     Tensor value = heads_apart(from.value(), k, d);
-    if (form_.output_gate) result.gate = gate_(hidden);  // models/afmoe/modeling_afmoe.py: AfmoeAttention
+    if (form_.output_gate == LlamaForm::OutputGate::channels)
+      result.gate = gate_(hidden);  // models/afmoe/modeling_afmoe.py: AfmoeAttention
     query = query_norm_(query);
     key = key_norm_(key);
     result.q = transpose(std::move(query), 1, 2);
@@ -124,8 +131,8 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
 
 SelfAttention::QueryKeyValue SelfAttention::project_together(const Tensor& hidden) const {
   const Size d = model_.head_dim;
-  const Size a = model_.num_attention_heads;
-  const Size k = model_.num_key_value_heads;
+  const Size a = heads_;
+  const Size k = key_value_heads_;
   QueryKeyValue result;
   result.together = together_(hidden);
   const Size key_at = a * d;
@@ -190,6 +197,14 @@ Tensor scaled_by_position(Tensor query) {
   return multiply(std::move(query), std::move(scale));
 }
 
+// models/laguna/modeling_laguna.py: LagunaAttention.
+Tensor SelfAttention::gated_heads(Tensor argument, const Tensor& hidden) const {
+  const Tensor out = std::move(argument);
+  const Tensor gate = to(softplus(to(gate_(hidden), DType::float32)), out.dtype());
+  const Tensor apart = view(out, {out.size(0), out.size(1), heads_, value_width_});
+  return view(apart * unsqueeze(gate, 3), out.shape());
+}
+
 Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs, Tensor& weights) const {
   const Place place("attention");
   const Tensor hidden = gather_sequence(given);
@@ -201,7 +216,7 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
     heads.q = query_norm_(heads.q);
     heads.k = key_norm_(heads.k);
   }
-  const Shape joined{hidden.size(0), hidden.size(1), Size(model_.num_attention_heads) * Size(model_.head_dim)};
+  const Shape joined{hidden.size(0), hidden.size(1), heads_ * value_width_};
   AttentionOptions options;
   options.dropout = model_.attention_dropout;
   options.softcapping = model_.attn_logit_softcapping;
@@ -211,10 +226,12 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
                                 (model_.model_type == "mistral" || model_.model_type == "mixtral"));
   options.window = slides_ ? model_.sliding_window : 0;
   const Tensor& mask = inputs.mask;
-  Tensor out = sinks_.defined() ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, weights)
-                                : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
+  Tensor out = model_.attention_sinks
+                   ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, form_.sinks, weights)
+                   : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
   out = reshape(std::move(out), joined);
   if (heads.gate.defined()) out = multiply(std::move(out), sigmoid(heads.gate));
+  if (form_.output_gate == LlamaForm::OutputGate::heads) out = gated_heads(std::move(out), hidden);
   out = has_fused_adapter(output_) ? fused_lora(out, output_) : output_(std::move(out));
   return form_.inner_dropout ? dropout(std::move(out), model_.hidden_dropout) : out;
 }

@@ -51,10 +51,15 @@ class SelfAttention : public AttentionPart {
   /// `locals`: parts that stay local variables of the forward.
   void turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin, Locals& locals) const;
 
+  /// What attention gives, times one number for each head.
+  Tensor gated_heads(Tensor out, const Tensor& hidden) const;
+
   const Model& model_;
   const LlamaForm& form_;
   bool slides_;
   bool turns_;  ///< has RoPE
+  Size heads_, key_value_heads_;
+  Size value_width_;  ///< of a head
   Linear query_, key_, value_, together_, output_, gate_;
   NormLayer query_norm_, key_norm_;
   Tensor sinks_;

@@ -52,7 +52,8 @@ void LlamaModel::make_head() {
   if (model.positions == Positions::rope && (!form_.two_rotaries || has_layer_type(model, LayerType::full_attention)))
     rotary_ = std::make_unique<Rotary>(turning_width(model));
   if (form_.two_rotaries && has_layer_type(model, LayerType::sliding_attention))
-    sliding_rotary_ = std::make_unique<Rotary>(turning_width(model, LayerType::sliding_attention));
+    sliding_rotary_ = std::make_unique<Rotary>(
+        form_.turns_whole_where_sliding ? Size(model.head_dim) : turning_width(model, LayerType::sliding_attention));
   if (model.hidden_size_per_layer_input > 0)
     layer_embeddings_ = std::make_unique<LayerEmbeddings>(model, form_, weights);
   make_language_head();
@@ -124,11 +125,11 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   if (form_.block == LlamaForm::BlockForm::gemma4 || form_.block == LlamaForm::BlockForm::gemma3n)
     state.inputs.shared_keys = state.sliding_inputs.shared_keys = std::make_shared<SharedKeys>();
   // Embeddings that are shards of the sequence do not say its length: the training loop passes the positions.
-  if (active_run().settings.tensor_parallel.size == 1) state.inputs.positions = position_ids(s);
+  if (active_run().settings.tensor_parallel.size == 1 && form_.attends) state.inputs.positions = position_ids(s);
   state.sliding_inputs.positions = state.inputs.positions;
   if (model.attention_sinks) attention = AttentionKernel::eager;  // the only one transformers has for them
   state.inputs.attention = state.sliding_inputs.attention = attention;
-  make_masks(state, embedded);
+  if (form_.attends) make_masks(state, embedded);
   state.held = {embedded};
   if (form_.keeps_positions) {
     state.held = {embedded, state.inputs.positions};
@@ -151,6 +152,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
 
 Tensor LlamaModel::head(Tensor hidden) {
   if (form_.scaled_output) scaled_output_ = hidden = multiply_number(std::move(hidden));
+  if (form_.fp32_residuals) hidden = to(std::move(hidden), head_.weight.dtype());
   Tensor logits = Decoder::head(std::move(hidden));
   if (form_.scaled_logits) logits = multiply_number(logits);
   if (form_.fp32_logits) logits = to(logits, DType::float32, "fp32 logits");

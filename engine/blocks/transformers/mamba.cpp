@@ -1,5 +1,5 @@
-// models/granitemoehybrid/modeling_granitemoehybrid.py: GraniteMoeHybridMambaLayer in training; bamba and nemotron_h
-// have the same, models/falcon_h1/modeling_falcon_h1.py: FalconH1Mixer multiplies what goes into it.
+// models/granitemoehybrid/modeling_granitemoehybrid.py: GraniteMoeHybridMambaLayer in training; bamba, mamba2 and
+// nemotron_h have the same, models/falcon_h1/modeling_falcon_h1.py: FalconH1Mixer multiplies what goes into it.
 #include "engine/blocks/transformers/mamba.h"
 
 #include "engine/blocks/transformers/mamba_chunks.h"
@@ -14,7 +14,8 @@ constexpr Rule scale_rule{"projection scale", "a buffer: a number for each proje
 
 class MambaLayer : public AttentionPart {
  public:
-  MambaLayer(const Model& m, DType dtype) : sizes_(m.mamba) {
+  // Zamba2RMSNormGated; the gated norms of the other classes know no groups.
+  MambaLayer(const Model& m, DType dtype) : sizes_(m.mamba), norm_of_groups_(m.model_type == "nemotron_h") {
     const Size heads = m.mamba.n_heads;
     const Size width = heads * Size(m.mamba.d_head);
     const Size channels = width + Size(2) * Size(m.mamba.n_groups) * Size(m.mamba.d_state);
@@ -38,7 +39,8 @@ class MambaLayer : public AttentionPart {
     const Tensor projected = project(hidden);
     MambaWeights weights = weights_;
     weights.decay = decay_of(logarithm_);
-    if (!active_run().settings.fused.fast_path) return mamba_by_operations(projected, weights, sizes_, hidden.dtype());
+    if (!active_run().settings.fused.fast_path)
+      return mamba_by_operations(projected, weights, sizes_, hidden.dtype(), norm_of_groups_);
     return mamba_split_conv1d_scan(projected, weights, sizes_);
   }
 
@@ -50,6 +52,7 @@ class MambaLayer : public AttentionPart {
   }
 
   Mamba sizes_;
+  bool norm_of_groups_;
   MambaWeights weights_;
   Tensor logarithm_;
   Tensor scale_;  ///< Falcon-H1's

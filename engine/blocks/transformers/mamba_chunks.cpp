@@ -6,6 +6,7 @@
 // r: chunks of all sequences, l: tokens of a chunk, h: heads, p and n: widths of a head and of its state.
 #include "engine/blocks/transformers/mamba_chunks.h"
 
+#include <utility>
 #include <vector>
 
 #include "engine/blocks/transformers/chunks.h"
@@ -43,14 +44,16 @@ Tensor triangle(const Size& l) {
 Tensor negated(const Tensor& mask) { return allocate(mask.shape(), DType::boolean, {&mask_rule}); }
 
 /// exp(segment_sum(x)): (..., l) becomes (..., l, l).
-Tensor decays_between(const Tensor& x) {
+Tensor decays_between(Tensor x) {
   const Size l = x.size(-1);
   Tensor sums;
   {
-    Tensor mask = triangle(l);
+    const int last = x.rank();
     Shape full = x.shape();
     full.append(l);
-    const Tensor wide = masked_fill(expand(unsqueeze(x, x.rank()), full), negated(mask));
+    Tensor wide = expand(unsqueeze(std::move(x), last), full);
+    Tensor mask = triangle(l);
+    wide = masked_fill(std::move(wide), negated(mask));
     sums = cumsum(wide);
     mask = triangle(l);
     sums = masked_fill(sums, negated(mask));
@@ -110,8 +113,8 @@ Tensor chunk_scan(Tensor hidden, Tensor step, const Tensor& decay, Tensor in, Te
   Tensor states = sum(multiply(unsqueeze(faded, 3), unsqueeze(hidden, 4)), 1);  // (r, h, p, n)
   const Tensor first = allocate({k.b, 1, k.h, k.p * k.n}, DType::float32, {&zeros_rule});
   states = concatenate({first, seen_as(states, flat)}, 1);
-  const Tensor ends = padded(select(sums, 2, k.l - Size(1)), {k.b, k.h, k.c + Size(1)});
-  const Tensor of_chunks = transpose(decays_between(ends), 1, 3);  // (b, c + 1, c + 1, h)
+  Tensor ends = padded(select(sums, 2, k.l - Size(1)), {k.b, k.h, k.c + Size(1)});
+  const Tensor of_chunks = transpose(decays_between(std::move(ends)), 1, 3);  // (b, c + 1, c + 1, h)
   const Tensor passed = sum(multiply(unsqueeze(of_chunks, 4), unsqueeze(states, 2)), 1);
   states = seen_as(slice(passed, 1, 0, k.c), {k.r(), 1, k.h, k.p, k.n});
 
@@ -137,7 +140,8 @@ Tensor gated(const Tensor& scanned, const Tensor& gate, const MambaWeights& w, c
 
 }  // namespace
 
-Tensor mamba_by_operations(const Tensor& projected, const MambaWeights& w, const Mamba& sizes, DType dtype) {
+Tensor mamba_by_operations(const Tensor& projected, const MambaWeights& w, const Mamba& sizes, DType dtype,
+                           bool norm_of_groups) {
   Scan k;
   k.b = projected.size(0), k.s = projected.size(1), k.h = sizes.n_heads, k.p = sizes.d_head, k.n = sizes.d_state;
   k.g = sizes.n_groups, k.l = sizes.chunk_size, k.c = ceil_divide(k.s, k.l);
@@ -150,7 +154,7 @@ Tensor mamba_by_operations(const Tensor& projected, const MambaWeights& w, const
   Tensor scanned =
       chunk_scan(view(inner[0], {k.b, k.s, k.h, k.p}), parts[2], w.decay, by_group(inner[1]), by_group(inner[2]), w, k);
   scanned = reshape(std::move(scanned), {k.b, k.s, width});
-  const Tensor normed = gated(scanned, parts[0], w, k.g);
+  const Tensor normed = gated(scanned, parts[0], w, norm_of_groups ? k.g : Size(1));
   return linear(to(normed, dtype), w.output, w.output_bias, "output of the mixer");
 }
 

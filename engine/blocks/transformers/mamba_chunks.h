@@ -6,7 +6,8 @@
 namespace trainmem::transformers {
 
 /// The same as mamba_split_conv1d_scan, of the same projected states, in single operations. `dtype`: of the layer's
-/// input, which the output projection is given.
-Tensor mamba_by_operations(const Tensor& projected, const MambaWeights& weights, const Mamba& sizes, DType dtype);
+/// input, which the output projection is given. `norm_of_groups`: each group of heads is normalised by itself.
+Tensor mamba_by_operations(const Tensor& projected, const MambaWeights& weights, const Mamba& sizes, DType dtype,
+                           bool norm_of_groups);
 
 }  // namespace trainmem::transformers

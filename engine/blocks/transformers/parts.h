@@ -25,9 +25,15 @@ struct AttentionOptions {
 Tensor attention(Tensor q, Tensor k, Tensor v, const Tensor& mask, AttentionKernel kernel,
                  const AttentionOptions& options, Tensor& weights);
 
-/// The same, eager, with learned scores of each head beside those of the tokens.
+/// How a learned score of each head takes part in the softmax.
+enum class Sinks {
+  column,        ///< beside those of the tokens
+  joined_column  ///< the same, and no other name holds the scores without it; layers may have none
+};
+
+/// attention(), eager, in models with such scores; `sinks` may be undefined.
 Tensor sink_attention(const Tensor& q, Tensor k, Tensor v, const Tensor& mask, const Tensor& sinks, double dropout,
-                      Tensor& weights);
+                      Sinks form, Tensor& weights);
 
 /// Each key/value head as often as query heads share it.
 Tensor repeat_kv(const Tensor& x, Size times);

@@ -34,7 +34,8 @@ struct RouterForm {
   bool fp32_weight = false;          ///< the router's weight is made in fp32 whatever the model is in
   bool corrects_in_weights = false;  ///< the correction has the format of the weights
   bool returns_logits = false;       ///< sigmoid: fp32 logits are held until the block returns
-  bool balanced = false;             ///< the model has a loss of the logits: balancing_loss.h
+  bool scales = true;     ///< corrected sigmoid: weights times a number, and a number added to what divides them
+  bool balanced = false;  ///< the model has a loss of the logits: balancing_loss.h
 };
 
 using Scores = RouterForm::Scores;
@@ -81,6 +82,13 @@ constexpr RouterForm forms[] = {
      .casts = false,
      .fp32 = false,
      .corrects_in_weights = true},
+    {.model_type = "laguna",
+     .scores = Scores::corrected_sigmoid,
+     .fp32 = false,
+     .corrects_in_weights = true,
+     .scales = false,
+     .balanced = true},
+    {.model_type = "mimo_v2_flash", .scores = Scores::sigmoid, .normalises = true, .returns_logits = true},
     {.model_type = "hy_v3", .scores = Scores::corrected_sigmoid, .casts = false},
     {.model_type = "ernie4_5_moe",
      .scores = Scores::corrected_softmax,
@@ -258,18 +266,20 @@ Routing Router::corrected_low_sigmoid(const Tensor& tokens) const {
   return routing;
 }
 
-// models/afmoe and hy_v3, modeling_*.py: the choice is made of the scores that the weights are taken from.
+// models/afmoe, hy_v3 and laguna, modeling_*.py: the choice is made of the scores that the weights are taken from.
 Routing Router::corrected_sigmoid(const Tensor& tokens) const {
   Routing routing;
   routing.logits = form_of(model_).fp32 ? logits_in_fp32(tokens, weight_)
                                         : to(linear(tokens, weight_, {}, "router logits"), DType::float32);
   const Tensor scores = sigmoid(routing.logits);
-  const Tensor corrected = add(scores, correction_);
+  const bool scales = form_of(model_).scales;
+  const Tensor corrected = add(scores, scales ? correction_ : to(correction_, scores.dtype()));
   const Chosen chosen = top_k(corrected, model_.experts.num_experts_per_tok);
   Tensor weights = gather(scores, chosen.indices);
-  const Tensor total = add_number(sum(autocast_fp32(weights), 1, true));
+  Tensor total = sum(autocast_fp32(weights), 1, true);
+  if (scales) total = add_number(std::move(total));
   weights = divide(weights, total);
-  weights = multiply_number(weights);
+  if (scales) weights = multiply_number(weights);
   routing.experts = chosen.indices;
   routing.weights = form_of(model_).casts ? to(std::move(weights), tokens.dtype()) : std::move(weights);
   return routing;

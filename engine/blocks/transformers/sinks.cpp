@@ -1,25 +1,36 @@
 // Eager attention with sinks, one learned score for each head that takes part in the softmax:
-// models/gpt_oss/modeling_gpt_oss.py, eager_attention_forward.
+// models/gpt_oss and mimo_v2_flash, modeling_*.py, eager_attention_forward.
+#include <utility>
+
 #include "engine/blocks/transformers/parts.h"
 
 namespace trainmem::transformers {
 
+namespace {
+
+/// The scores, and beside them the sinks as if they were those of one more token.
+Tensor with_column(const Tensor& scores, const Tensor& sinks) {
+  const Tensor by_head = view(sinks, {1, sinks.size(0), 1, 1});
+  const Tensor column = expand(by_head, {scores.size(0), scores.size(1), scores.size(2), 1});
+  return concatenate({scores, column}, -1, "scores and sinks");
+}
+
+}  // namespace
+
 Tensor sink_attention(const Tensor& query, Tensor key, Tensor value, const Tensor& mask, const Tensor& sinks,
-                      double drop, Tensor& weights) {
+                      double drop, Sinks form, Tensor& weights) {
   const Size groups = query.size(1) / key.size(1);
   key = repeat_kv(key, groups);
   value = repeat_kv(value, groups);
   weights = multiply_number(matmul(query, transpose(key, 2, 3)));
   if (mask.defined()) weights = weights + mask;
-  const Tensor by_head = view(sinks, {1, sinks.size(0), 1, 1});
-  const Tensor column = expand(by_head, {query.size(0), query.size(1), query.size(2), 1});
-  Tensor combined = concatenate({weights, column}, -1, "scores and sinks");
-  {
-    const Tensor maximum = top_k(combined, 1).values;
-    combined = subtract(combined, maximum);
-  }
+  Tensor combined = sinks.defined() ? with_column(weights, sinks) : weights;
+  if (form == Sinks::joined_column) weights.reset();
+  Tensor maximum = top_k(combined, 1).values;
+  combined = subtract(combined, std::move(maximum));
   const Tensor probabilities = softmax(combined, combined.dtype());
-  const Tensor scores = slice(probabilities, -1, 0, key.size(2));
+  if (form == Sinks::joined_column) weights = std::move(combined);
+  const Tensor scores = sinks.defined() ? slice(probabilities, -1, 0, key.size(2)) : probabilities;
   weights = to(dropout(scores, drop), value.dtype());
   return contiguous(transpose(matmul(weights, value), 1, 2));
 }

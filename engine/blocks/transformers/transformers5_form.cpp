@@ -41,7 +41,7 @@ LlamaForm afmoe() {
   result.norm = NormLayer::Form::olmo2;
   result.heads = LlamaForm::Heads::transposed_last;
   result.scaled_stream = true;
-  result.output_gate = true;
+  result.output_gate = LlamaForm::OutputGate::channels;
   result.turns_where_sliding = true;
   result.shared = LlamaForm::Shared::after_router;
   return result;
@@ -132,6 +132,33 @@ LlamaForm seeing(const char* model_type, LlamaForm::Turning turning, LlamaForm::
   return result;
 }
 
+/// Every kind of layers has its tables, and turns the first channels of a head.
+LlamaForm of_kinds(const char* model_type) {
+  LlamaForm result = form(model_type);
+  result.turning = LlamaForm::Turning::nemotron;
+  result.two_rotaries = true;
+  result.masks_of_kinds = true;
+  return result;
+}
+
+LlamaForm laguna() {
+  LlamaForm result = of_kinds("laguna");
+  result.heads = LlamaForm::Heads::transposed_last;
+  result.output_gate = LlamaForm::OutputGate::heads;
+  result.turns_whole_where_sliding = true;
+  result.shared = LlamaForm::Shared::first;
+  result.scaled_experts = true;
+  return result;
+}
+
+LlamaForm mimo_v2_flash() {
+  LlamaForm result = of_kinds("mimo_v2_flash");
+  result.scaled_values = true;
+  result.sinks = Sinks::joined_column;
+  result.router_views = true;
+  return result;
+}
+
 using Turning = LlamaForm::Turning;
 using Heads = LlamaForm::Heads;
 
@@ -150,6 +177,8 @@ const LlamaForm forms[] = {form("cwm"),
                            hyperclovax(),
                            axk1(),
                            cohere2_moe(),
+                           laguna(),
+                           mimo_v2_flash(),
                            glm4v("glm4v_text"),
                            glm4v("glm_ocr_text"),
                            seeing("glm4v_moe_text", Turning::interleaved_partial, Heads::after_projections),

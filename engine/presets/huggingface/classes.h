@@ -31,5 +31,6 @@ std::span<const HuggingFaceClass> huggingface_classes_gemma4();
 std::span<const HuggingFaceClass> huggingface_classes_experts();
 std::span<const HuggingFaceClass> huggingface_classes_deepseek();
 std::span<const HuggingFaceClass> huggingface_classes_hybrid();
+std::span<const HuggingFaceClass> huggingface_classes_sliding();
 
 }  // namespace trainmem

@@ -14,15 +14,15 @@ struct Reason {
 };
 
 constexpr Reason reasons[] = {
-    {"mamba,mamba2,falcon_mamba,jamba,zamba,zamba2,plamo2", "its state-space layers (Mamba)",
+    {"mamba,falcon_mamba,jamba,zamba,zamba2,plamo2", "its state-space layers (Mamba)",
      "Use a model of attention and MLP layers, dense or with experts."},
     {"rwkv,rwkv7,xlstm,recurrent_gemma", "its recurrent layers",
      "Use a model of attention and MLP layers, dense or with experts."},
     {"kimi_linear", "its linear attention (Kimi Delta Attention)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},
-    {"laguna,step3p5", "its layers with a window have another number of heads than the others",
+    {"step3p5", "its layers with a window have another number of heads than the others",
      "Use a model whose layers have heads alike, such as afmoe or qwen3_moe."},
-    {"mimo_v2_flash,mimo_v2", "its layers with a window have key and value heads of another number, and sinks",
+    {"mimo_v2", "its layers with a window have key and value heads of another number, and sinks",
      "Use gpt_oss or glm4_moe."},
     {"granite_swa,granitemoe_swa", "its attention sinks beside the softmax", "Use granite or gpt_oss."},
     {"longcat_flash", "its two attentions in each layer and experts that do nothing", "Use deepseek_v3."},

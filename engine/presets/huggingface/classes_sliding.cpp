@@ -1,0 +1,182 @@
+// The configuration classes whose layers with a window have heads of another number than those without.
+//
+// Source: src/transformers/models/*/configuration_*.py, release 5.16.
+#include <string>
+#include <vector>
+
+#include "engine/config/layer_types.h"
+#include "engine/presets/huggingface/class_parts.h"
+#include "engine/presets/huggingface/classes.h"
+#include "engine/presets/huggingface/keys.h"
+
+namespace trainmem {
+namespace {
+
+using Keys = HuggingFaceKeys;
+
+constexpr LayerType sliding = LayerType::sliding_attention;
+constexpr LayerType full = LayerType::full_attention;
+
+/// The kinds as the class makes them where no list says them: `attends_to_all` of each layer's number.
+template <typename Predicate>
+void set_kinds(Model& model, const Keys& keys, Predicate attends_to_all) {
+  if (keys.find({"layer_types.0"}) != nullptr) return;
+  std::vector<LayerType> kinds;
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) kinds.push_back(attends_to_all(i) ? full : sliding);
+  model.layer_types = layer_types_text(std::move(kinds));
+  model.sliding_window_pattern = 1;
+}
+
+/// A model of which no layer slides has no window, and one of which all do needs no list.
+void settle_window(Model& model) {
+  if (!has_layer_type(model, sliding)) {
+    model.sliding_window = 0;
+    model.layer_types.clear();
+  } else if (!has_layer_type(model, full)) {
+    model.layer_types.clear();
+  }
+}
+
+/// Refuses tables of a kind of layers that turn another share of a head than `share`.
+void check_turning(const Model& model, const Keys& keys, LayerType kind, double otherwise, double share,
+                   Issues& issues) {
+  const std::string path = std::string("rope_parameters.") + word(kind) + ".partial_rotary_factor";
+  double given = otherwise;
+  keys.read(given, {path});
+  const auto width = [&](double of_head) {
+    return static_cast<std::int64_t>(static_cast<double>(model.head_dim) * of_head);
+  };
+  if (has_layer_type(model, kind) && width(given) != width(share))
+    report_not_modelled_key(issues, std::string("rope_parameters/") + word(kind) + "/partial_rotary_factor",
+                            "Layers of this class that turn another share of a head are not modelled.");
+}
+
+Experts experts_of(std::int64_t count, std::int64_t chosen, std::int64_t width) {
+  Experts experts;
+  experts.num_experts = count;
+  experts.num_experts_per_tok = chosen;
+  experts.moe_intermediate_size = width;
+  experts.first_k_dense_replace = 1;
+  experts.router_bias = true;
+  return experts;
+}
+
+Model laguna() {
+  Model model = of_class("laguna", 100352, 2048, 40, 48, 8, 8192, 131072);
+  model.head_dim = 128;
+  model.qk_norm = QkNorm::per_head;
+  model.sliding_window = 512;
+  model.partial_rotary_factor = 0.5;
+  model.experts = experts_of(256, 8, 512);
+  model.experts.n_shared_experts = 1;
+  model.experts.shared_expert_intermediate_size = 512;
+  return model;
+}
+
+/// num_attention_heads_per_layer: one number for the layers of each kind.
+void read_heads_of_layers(Model& model, const Keys& keys, Issues& issues) {
+  std::int64_t heads[] = {0, 0};  // of layers with a window, and of the others
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+    std::int64_t here = model.num_attention_heads;
+    keys.read(here, {"num_attention_heads_per_layer." + std::to_string(i)});
+    std::int64_t& of_kind = heads[layer_type(model, i) == sliding ? 0 : 1];
+    if (of_kind != 0 && of_kind != here)
+      return report_not_modelled_key(issues, "num_attention_heads_per_layer",
+                                     "Layers of one kind with different numbers of heads are not modelled.");
+    of_kind = here;
+  }
+  model.num_attention_heads = heads[1] > 0 ? heads[1] : heads[0];
+  model.num_sliding_attention_heads = heads[0] > 0 && heads[0] != heads[1] && heads[1] > 0 ? heads[0] : 0;
+}
+
+// models/laguna/configuration_laguna.py: LagunaConfig.__post_init__.
+void read_laguna(Model& model, const Keys& keys, Issues& issues) {
+  set_kinds(model, keys, [](std::int64_t) { return true; });
+  settle_window(model);
+  read_heads_of_layers(model, keys, issues);
+  const bool tables = keys.find({"rope_parameters.full_attention.rope_type"}) != nullptr ||
+                      keys.find({"rope_parameters.full_attention.rope_theta"}) != nullptr;
+  model.partial_rotary_factor = tables ? 1.0 : 0.5;
+  keys.read(model.partial_rotary_factor, {"rope_parameters.full_attention.partial_rotary_factor"});
+  check_turning(model, keys, sliding, 1.0, 1.0, issues);
+  const auto* gating = keys.find({"gating"});
+  if (gating != nullptr && gating->text != "per-head" && gating->number == 0)
+    report_not_modelled_key(issues, "gating", "A gate of every channel of this class is not modelled.");
+  double cap = 0;
+  keys.read(cap, {"moe_router_logit_softcapping"});
+  if (cap > 0)
+    report_not_modelled_key(issues, "moe_router_logit_softcapping", "Capped logits of routers are not modelled.");
+  if (keys.flag("moe_apply_router_weight_on_input", false))
+    report_not_modelled_key(issues, "moe_apply_router_weight_on_input", "transformers refuses this key, too.");
+}
+
+Model mimo_v2_flash() {
+  Model model = of_class("mimo_v2_flash", 152576, 4096, 48, 64, 8, 16384, 131072);
+  model.num_global_key_value_heads = 4;
+  model.head_dim = 192;
+  model.latent_attention.v_head_dim = 128;
+  model.sliding_window = 128;
+  model.attention_sinks = true;
+  model.partial_rotary_factor = 0.334;
+  model.experts = experts_of(256, 8, 2048);
+  return model;
+}
+
+/// Keys of the checkpoint's own class, which transformers does not read: they say the same, or are refused.
+void check_own_class(const Model& model, const Keys& keys, Issues& issues) {
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+    const bool slides = layer_type(model, i) == sliding;
+    if (keys.flag("hybrid_layer_pattern." + std::to_string(i), slides) != slides)
+      return report_not_modelled_key(issues, "hybrid_layer_pattern",
+                                     "transformers takes layer_types, which say other kinds of layers.");
+  }
+  struct {
+    const char* key;
+    std::int64_t expected;
+  } const numbers[] = {{"swa_num_attention_heads", model.num_attention_heads},
+                       {"swa_num_key_value_heads", model.num_key_value_heads},
+                       {"swa_head_dim", model.head_dim},
+                       {"swa_v_head_dim", model.latent_attention.v_head_dim},
+                       {"add_swa_attention_sink_bias", 1},
+                       {"add_full_attention_sink_bias", 0},
+                       {"norm_topk_prob", 1},
+                       {"n_shared_experts", 0}};
+  for (const auto& [key, expected] : numbers) {
+    std::int64_t given = expected;
+    keys.read(given, {key});
+    if (given != expected)
+      report_not_modelled_key(issues, key, "Another value than that of transformers' class is not modelled.");
+  }
+}
+
+// models/mimo_v2_flash/configuration_mimo_v2_flash.py: MiMoV2FlashConfig.__post_init__.
+void read_mimo_v2_flash(Model& model, const Keys& keys, Issues& issues) {
+  set_kinds(model, keys, [](std::int64_t i) { return i == 0 || (i + 1) % 6 == 0; });
+  settle_window(model);
+  // Layers with a window have twice as many key and value heads as the configuration says.
+  std::int64_t heads = 4;
+  keys.read(heads, {"num_key_value_heads"});
+  const bool slides = has_layer_type(model, sliding);
+  model.num_key_value_heads = slides ? 2 * heads : heads;
+  model.num_global_key_value_heads = slides ? heads : 0;
+  keys.read(model.latent_attention.v_head_dim, {"v_head_dim"});
+  model.partial_rotary_factor = 0.334;
+  keys.read(model.partial_rotary_factor, {"rope_parameters.full_attention.partial_rotary_factor"});
+  check_turning(model, keys, sliding, 0.334, model.partial_rotary_factor, issues);
+  model.experts.n_shared_experts = 0;
+  model.num_nextn_predict_layers = 0;
+  check_own_class(model, keys, issues);
+}
+
+using enum HuggingFaceClass::AttentionBias;
+
+const HuggingFaceClass classes[] = {
+    {laguna(), all, read_laguna},
+    {mimo_v2_flash(), queries_keys_values, read_mimo_v2_flash},
+};
+
+}  // namespace
+
+std::span<const HuggingFaceClass> huggingface_classes_sliding() { return classes; }
+
+}  // namespace trainmem
