@@ -75,6 +75,15 @@ TEST_CASE("Hugging Face: parameters of Laguna, MiMo-V2 and Mamba 2") {
   CHECK(issues.empty());
 }
 
+TEST_CASE("Hugging Face: the language model of Kimi K2.5 is of DeepSeek V3's class") {
+  Issues issues;
+  const Model own = read_huggingface(R"({"model_type": "kimi_k25", "text_config": {"model_type": "kimi_k2"}})", issues);
+  const Model without = read_huggingface(R"({"model_type": "kimi_k25"})", issues);
+  CHECK(own == without);
+  CHECK(own.model_type == "deepseek_v3");
+  CHECK(issues.empty());
+}
+
 TEST_CASE("Hugging Face: which layers of Laguna and MiMo-V2 slide") {
   Issues issues;
   const Model all = read_huggingface(R"({"model_type": "laguna"})", issues);

@@ -152,6 +152,7 @@ struct Renamed {
   const char* of_class;
 };
 constexpr Renamed renamed[] = {{"kimi_k2", "deepseek_v3"},
+                               {"kimi_k25", "deepseek_v3"},
                                {"gemma3", "gemma3_text"},
                                {"gemma3n", "gemma3n_text"},
                                {"gemma4", "gemma4_text"},
