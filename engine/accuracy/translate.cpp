@@ -150,7 +150,7 @@ std::string lora_targets(Settings& settings, const json& modules, const std::str
                             {"fc2", "down"},
                             {"c_proj", "down"}};
   if (modules.is_string()) {
-    if (modules == "all-linear") return model_type == "gpt2" ? "q,k,v,o,up,down" : "q,k,v,o,gate,up,down";
+    if (modules == "all-linear") return model_type == "gpt2" ? "q,k,v,o,up,down" : "q,k,v,o,gate,up,down,other";
     settings.reject("lora target_modules '" + modules.get<std::string>() + "' is not known");
     return "";
   }

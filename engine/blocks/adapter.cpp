@@ -29,7 +29,32 @@ constexpr Target targets[] = {{"query", "q"},
                               {"gate and up", "gate,up"},
                               {"down", "down"},
                               {"expert gate and up", "expert gate,expert up"},  // see adapter_targets.h
-                              {"expert down", "expert down"}};
+                              {"expert down", "expert down"},
+                              {"router", "router"}};
+
+/// What else is an nn.Linear of a block, and no head: peft's "all-linear" takes these, too.
+constexpr std::string_view other_layers[] = {"shared expert gate",
+                                             "output gate",
+                                             "query, key, value and output gate",
+                                             "beta and decay",
+                                             "query, key and value of linear attention",
+                                             "beta",
+                                             "decay",
+                                             "linear attention projection",
+                                             "router projection",
+                                             "layer embedding gate",
+                                             "layer embedding output",
+                                             "layer embedding projection",
+                                             "laurel left",
+                                             "laurel right",
+                                             "prediction",
+                                             "modality router",
+                                             "gates and input",
+                                             "indexer query",
+                                             "indexer key",
+                                             "indexer weights",
+                                             "projected states",
+                                             "mixer projection"};
 
 constexpr Rule adapter_rule{"weight", "a weight of the model", "pytorch torch/nn/parameter.py"};
 constexpr const char* names[] = {"LoRA A", "LoRA B"};
@@ -48,6 +73,8 @@ bool selects(std::string_view chosen, std::string_view role) {
   for (const Target& target : targets)
     if (target.role == role)
       for_each_item(chosen, [&](std::string_view word) { found = found || has_item(target.words, word); });
+  if (has_item(chosen, "other"))
+    for (const std::string_view other : other_layers) found = found || other == role;
   return found;
 }
 

@@ -52,7 +52,11 @@ std::string adapter_targets(const Config& c) {
     if (has_item(projections, item)) targets += "expert ";
     targets += item;
   });
-  return targets;
+  // Of the mapping's names "gate" is the router's, whose weight is adapted as a stack is. AFMoE's gate of attention's
+  // output is called as an expert's is.
+  if (!has_item(targets, "other")) return targets;
+  if (c.model.model_type != "afmoe") return targets + ",router";
+  return targets.replace(targets.find("other"), 5, "router");
 }
 
 }  // namespace trainmem

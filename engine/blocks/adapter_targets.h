@@ -11,7 +11,8 @@ namespace trainmem {
 /// other MLP. peft 0.20 utils/transformers_weight_conversion.py, _convert_peft_config_moe.
 bool adapts_stacked_experts(const Config& config);
 
-/// The recipe's words of layers that have an adapter, "q,v"; of stacked experts "expert gate" and so on.
+/// The recipe's words of layers that have an adapter, "q,v"; of stacked experts "expert gate" and so on, and "router"
+/// where "other" means the stack's router.
 std::string adapter_targets(const Config& config);
 
 }  // namespace trainmem

@@ -30,7 +30,9 @@ bool recomputes(const Recipe& recipe, std::int64_t layer) {
 
 /// Tables in fp32 that the block is given: _fsdp_state.py, _pre_forward. Complex ones, which have no sine, stay.
 void cast_arguments(BlockInputs& inputs, DType format) {
-  if (format == DType::automatic || !inputs.cos.defined() || !inputs.sin.defined()) return;
+  if (format == DType::automatic) return;
+  if (inputs.alibi.defined()) inputs.alibi = to(inputs.alibi, format, "ALiBi");
+  if (!inputs.cos.defined() || !inputs.sin.defined()) return;
   inputs.cos = to(inputs.cos, format, "rotary tables");
   inputs.sin = to(inputs.sin, format, "rotary tables");
 }

@@ -217,7 +217,10 @@ inline constexpr Field recipe_fields[] = {
     {"/recipe/lora/rank", "lora", [](Config& c) -> Member { return c.recipe.lora.rank; }, 0, 65536, "elements",
      "Adapters", "Rank of the adapters; 0: full fine-tuning."},
     {"/recipe/lora/targets", "lora_targets", [](Config& c) -> Member { return c.recipe.lora.targets; }, 0, text_limit,
-     "", "Adapters", "Projections that get an adapter, divided by commas: q, k, v, o, gate, up, down."},
+     "", "Adapters",
+     "Projections that get an adapter, divided by commas: q, k, v, o, gate, up, down; other: every other linear layer "
+     "of "
+     "a block, and the routers of stacked experts beside gate and up."},
     {"/recipe/lora/dropout", "lora_drop", [](Config& c) -> Member { return c.recipe.lora.dropout; }, 0, 1,
      "probability", "Adapters", "Dropout on the adapters' input."},
     {"/recipe/lora/adapter_dtype", "lora_dtype", [](Config& c) -> Member { return c.recipe.lora.adapter_dtype; }, 0, 0,

@@ -260,7 +260,7 @@ class StepRules : Rules {
     });
   }
 
-  static constexpr std::string_view projections = "q,k,v,o,gate,up,down";
+  static constexpr std::string_view projections = "q,k,v,o,gate,up,down,other";
   /// --recompute-modules of what is modelled: those of experts and latent attention are not.
   static constexpr std::string_view modules = "core_attn,layernorm,mlp";
 };

@@ -8,7 +8,9 @@ ExpertAdapter::ExpertAdapter(Size in, Size out, Size experts, std::int64_t fused
 Tensor ExpertAdapter::product(const Tensor& weight) const {
   const Size rank = pair_.a.size(0) / experts_;
   Tensor delta;
-  {
+  if (weight.rank() == 2) {  // Linear.get_delta_weight
+    delta = multiply_number(linear(pair_.b, transpose(pair_.a, 0, 1), {}, "product of a router's adapters"));
+  } else {
     const Tensor a = view(pair_.a, {experts_, rank, pair_.a.size(1)});
     const Tensor b = view(pair_.b, {pair_.b.size(0), rank, experts_});
     // torch.einsum("o r e, e r i -> e o i"), aten/src/ATen/native/Linear.cpp: sumproduct_pair.

@@ -1,12 +1,12 @@
-// LoRA of stacked weights of experts, as peft writes it: peft 0.20 tuners/lora/layer.py, ParamWrapper.
+// LoRA of stacked weights of experts and of routers, as peft writes it: peft 0.20 tuners/lora/layer.py, ParamWrapper.
 #pragma once
 
 #include "engine/blocks/adapter.h"
 
 namespace trainmem::transformers {
 
-/// Adapters of one stack of (experts, out, in): their product is made in every forward, and the weights with it added
-/// stand for the weights.
+/// Adapters of one stack of (experts, out, in), or of one matrix (out, in): their product is made in every forward, and
+/// the weights with it added stand for the weights.
 class ExpertAdapter {
  public:
   ExpertAdapter() = default;

@@ -28,6 +28,7 @@ class MambaLayer : public AttentionPart {
     if (m.mamba.gated_norm) weights_.norm = make_parameter({width}, dtype, "gated norm weight");
     weights_.output = make_parameter({m.hidden_size, width}, dtype, "mixer projection weight");
     if (m.mamba.proj_bias) weights_.output_bias = make_parameter({m.hidden_size}, dtype, "mixer projection bias");
+    output_adapter_ = make_adapter(width, m.hidden_size, "mixer projection");
     if (m.model_type != "falcon_h1") return;
     const Set<Component> component(active_run().component, Component::weights);
     scale_ = allocate({1, 1, width + channels + heads}, dtype, {&scale_rule});
@@ -40,7 +41,7 @@ class MambaLayer : public AttentionPart {
     MambaWeights weights = weights_;
     weights.decay = decay_of(logarithm_);
     if (!active_run().settings.fused.fast_path)
-      return mamba_by_operations(projected, weights, sizes_, hidden.dtype(), norm_of_groups_);
+      return mamba_by_operations(projected, weights, sizes_, hidden.dtype(), norm_of_groups_, output_adapter_);
     return mamba_split_conv1d_scan(projected, weights, sizes_);
   }
 
@@ -57,6 +58,7 @@ class MambaLayer : public AttentionPart {
   Tensor logarithm_;
   Tensor scale_;  ///< Falcon-H1's
   Linear input_;
+  Adapter output_adapter_;  ///< beside the kernels' scan, which takes the bare weight, of no use
 };
 
 }  // namespace

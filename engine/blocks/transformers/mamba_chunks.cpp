@@ -141,7 +141,7 @@ Tensor gated(const Tensor& scanned, const Tensor& gate, const MambaWeights& w, c
 }  // namespace
 
 Tensor mamba_by_operations(const Tensor& projected, const MambaWeights& w, const Mamba& sizes, DType dtype,
-                           bool norm_of_groups) {
+                           bool norm_of_groups, const Adapter& adapter) {
   Scan k;
   k.b = projected.size(0), k.s = projected.size(1), k.h = sizes.n_heads, k.p = sizes.d_head, k.n = sizes.d_state;
   k.g = sizes.n_groups, k.l = sizes.chunk_size, k.c = ceil_divide(k.s, k.l);
@@ -155,7 +155,9 @@ Tensor mamba_by_operations(const Tensor& projected, const MambaWeights& w, const
       chunk_scan(view(inner[0], {k.b, k.s, k.h, k.p}), parts[2], w.decay, by_group(inner[1]), by_group(inner[2]), w, k);
   scanned = reshape(std::move(scanned), {k.b, k.s, width});
   const Tensor normed = gated(scanned, parts[0], w, norm_of_groups ? k.g : Size(1));
-  return linear(to(normed, dtype), w.output, w.output_bias, "output of the mixer");
+  const Tensor input = to(normed, dtype);
+  Tensor output = linear(input, w.output, w.output_bias, "output of the mixer");
+  return adapter.defined() ? adapter(std::move(output), input) : output;
 }
 
 }  // namespace trainmem::transformers

@@ -133,6 +133,10 @@ bool has_balancing_loss(const Model& model) {
 Router::Router(const Model& m, DType dtype) : model_(m) {
   const Size n = m.experts.num_experts;
   weight_ = make_parameter({n, m.hidden_size}, form_of(m).fp32_weight ? DType::float32 : dtype, "router");
+  if (m.model_type == "hunyuan_v1_moe")
+    beside_ = make_adapter(m.hidden_size, n, "router");
+  else
+    adapter_ = ExpertAdapter(m.hidden_size, n, 1, 1, "router");
   const Scores scores = form_of(m).scores;
   if (scores == Scores::softmax_of_chosen) bias_ = make_parameter({n}, dtype, "router");
   const bool corrects = scores == Scores::sigmoid || scores == Scores::corrected_softmax ||
@@ -150,6 +154,7 @@ Routing Router::softmax_scores(const Tensor& tokens) const {
   const bool in_fp32 = form.fp32_weight && weight_.dtype() == DType::float32;
   const Tensor input = in_fp32 ? to(tokens, DType::float32, "tokens in fp32") : tokens;
   routing.logits = linear(input, weight_, {}, "router logits");
+  if (beside_.defined()) routing.logits = beside_(routing.logits, input);
   const Tensor probabilities = softmax(routing.logits, DType::float32);
   Chosen chosen = top_k(probabilities, model_.experts.num_experts_per_tok);
   if (form.normalises) chosen.values = normalised(std::move(chosen.values));
@@ -303,7 +308,10 @@ Routing Router::route(const Tensor& tokens) const {
 
 Routing Router::operator()(const Tensor& tokens) const {
   const Place place("router");
-  Routing routing = route(tokens);
+  const Tensor product = adapter_.defined() ? adapter_.product(weight_) : Tensor();
+  Router adapted = *this;
+  if (product.defined()) adapted.weight_ = add(weight_, product, "router with LoRA");
+  Routing routing = adapted.route(tokens);
   collect_router_logits(routing.logits);
   return routing;
 }
