@@ -175,6 +175,7 @@ Model ernie4_5_moe() {
 void read_ernie_moe(Model& model, const Keys& keys, Issues&) {
   set_all_biases(model, keys.flag("use_bias", false));  // the experts' matrices have none
   model.lm_head_bias = model.mlp_bias;
+  model.attention_dropout = 0;  // modeling_ernie4_5_moe.py: Ernie4_5_MoeAttention
   keys.read(model.experts.num_experts, {"moe_num_experts"});
   keys.read(model.experts.num_experts_per_tok, {"moe_k"});
   keys.read(model.experts.n_shared_experts, {"moe_num_shared_experts"});

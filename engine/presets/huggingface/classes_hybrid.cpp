@@ -103,6 +103,7 @@ Model lfm2() {
 // models/lfm2/modeling_lfm2.py, Lfm2MLP: the width of the MLP follows from intermediate_size, which the original
 // configurations call block_ff_dim.
 void read_lfm2(Model& model, const Keys& keys, Issues&) {
+  model.attention_dropout = 0;  // the class has none
   keys.read(model.tie_word_embeddings, {"tie_embedding"});
   keys.read(model.conv_kernel_size, {"conv_L_cache"});
   keys.read(model.conv_bias, {"conv_bias"});
@@ -132,6 +133,7 @@ Model lfm2_moe() {
 
 // models/lfm2_moe/configuration_lfm2_moe.py.
 void read_lfm2_moe(Model& model, const Keys& keys, Issues& issues) {
+  model.attention_dropout = 0;  // the class has none
   keys.read(model.tie_word_embeddings, {"tie_embedding"});
   keys.read(model.conv_kernel_size, {"conv_L_cache"});
   keys.read(model.conv_bias, {"conv_bias"});

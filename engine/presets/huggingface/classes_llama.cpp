@@ -119,7 +119,11 @@ Model paddleocr_vl() {
   return model;
 }
 
-void read_ernie(Model& model, const Keys& keys, Issues&) { set_all_biases(model, keys.flag("use_bias", false)); }
+// modeling_ernie4_5.py, modeling_paddleocr_vl.py: Attention drops nothing, whatever the configuration says.
+void read_ernie(Model& model, const Keys& keys, Issues&) {
+  set_all_biases(model, keys.flag("use_bias", false));
+  model.attention_dropout = 0;
+}
 
 Model hunyuan() {
   Model model = of_class("hunyuan_v1_dense", 290943, 4096, 32, 32, 0, 11008, 2048);
