@@ -260,7 +260,7 @@ Tensor scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, cons
     case AttentionAlgorithm::flash: return flash_of_any_width(q, k, v, options);
     case AttentionAlgorithm::efficient:
       return efficient(q, k, v, aligned_mask(std::move(options.mask)), options.causal);
-    case AttentionAlgorithm::math: return math(std::move(q), std::move(k), std::move(v), options);
+    case AttentionAlgorithm::math: return math(q, k, v, options);
   }
   return {};
 }
