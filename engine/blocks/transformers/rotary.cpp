@@ -45,7 +45,7 @@ std::pair<Tensor, Tensor> Rotary::tables(Size s, DType dtype, bool of_a_half, Si
   const Place place("rotary embedding");
   const Tensor half = frequencies(s, rows);
   const Shape shape{rows, s, of_a_half ? width / 2 : width};
-  return tables_of(of_a_half ? half : allocate(shape, DType::float32, {&rope_rule}), dtype);
+  return tables_of(of_a_half ? transpose(half, 1, 2) : allocate(shape, DType::float32, {&rope_rule}), dtype);
 }
 
 std::pair<Tensor, Tensor> Rotary::interleaved_tables(Size batch, Size s, DType dtype) const {
