@@ -15,6 +15,8 @@ class GptBigcodeAttention {
                          "query, key and value"),
         projection_(m.hidden_size, m.hidden_size, true, dtype, "attention projection") {}
 
+  static constexpr bool returned = false;  ///< transformers 5.16; a tuple before
+
   Tensor operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
     const Place place("attention");
     const Size d = model_.head_dim;

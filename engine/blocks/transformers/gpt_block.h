@@ -29,7 +29,8 @@ class GptMlp {
 };
 
 /// Norm, attention, sum; norm, MLP, sum. Attention: made from model and format, called with the normed input, the
-/// block's inputs and a place for its weights, which the block returns. Members are registered in this order.
+/// block's inputs and a place for its weights, which the block holds, or returns if the attention's returned is true.
+/// Members are registered in this order.
 template <class Attention>
 class GptBlock : public Block {
  public:
@@ -46,7 +47,7 @@ class GptBlock : public Block {
     hidden = norm_2_.at("norm before MLP", std::move(hidden));
     const Tensor fed = mlp_(hidden);
     hidden = residual + fed;
-    returned_weights_ = std::move(weights);
+    if (Attention::returned) returned_weights_ = std::move(weights);
     return hidden;
   }
 

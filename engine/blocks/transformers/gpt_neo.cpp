@@ -20,6 +20,8 @@ class GptNeoAttention {
         query_(m.hidden_size, m.hidden_size, false, dtype, "query"),
         output_(m.hidden_size, m.hidden_size, true, dtype, "attention projection") {}
 
+  static constexpr bool returned = true;
+
   Tensor operator()(const Tensor& hidden, const BlockInputs& inputs, Tensor& weights) const {
     const Place place("attention");
     const Size a = model_.num_attention_heads;
