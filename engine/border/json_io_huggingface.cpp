@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "engine/presets/huggingface/config.h"
 #include "engine/text/issue_text.h"
 #include "engine/text/numbers.h"
 
@@ -60,7 +59,7 @@ const JsonTree& language_model(const JsonTree& root) {
   return root;
 }
 
-Model read_huggingface(const JsonTree& root, Issues& issues) {
+HuggingFaceConfig huggingface_keys(const JsonTree& root, Issues& issues) {
   HuggingFaceConfig flat;
   const JsonTree& object = language_model(root);
   flatten(object, "", flat, issues);
@@ -72,6 +71,11 @@ Model read_huggingface(const JsonTree& root, Issues& issues) {
     value.number = tied->boolean ? 1 : 0;
     flat.emplace_back("tie_word_embeddings", value);
   }
+  return flat;
+}
+
+Model read_huggingface(const JsonTree& root, Issues& issues) {
+  const HuggingFaceConfig flat = huggingface_keys(root, issues);
   Issues found;
   const Model model = model_from_huggingface(flat, found);
   for (Issue& issue : found) {

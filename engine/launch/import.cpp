@@ -3,7 +3,8 @@
 #include "engine/border/json_io.h"
 #include "engine/border/json_io_huggingface.h"
 #include "engine/border/link.h"
-#include "engine/config/text.h"
+#include "engine/config/values.h"
+#include "engine/launch/config_json.h"
 #include "engine/launch/fine_tuning.h"
 #include "engine/text/json_writer.h"
 
@@ -119,26 +120,6 @@ void read_ours(const ReadConfig& read, Import& out) {
   out.has_model = out.has_gpu = out.has_recipe = true;
 }
 
-void read_model(const JsonTree& root, Import& out) {
-  out.format = "huggingface";
-  out.has_model = true;
-  const JsonTree& object = language_model(root);
-  for (const JsonTree& part : root.children) {
-    const bool sees = &object != &root || part.key.find("vision") != std::string::npos;
-    if (part.kind == JsonKind::object && sees && &part != &object && part.key.find("rope") == std::string::npos)
-      out.unused.push_back({part.key, "", "Only the language model is counted."});
-  }
-  out.config.model = read_huggingface(root, out.issues);
-  complete(out.config);
-  if (!out.issues.empty()) return;
-  for (const JsonTree& member : object.children) {
-    const Field* field = find_field_by_path("/model/" + member.key);
-    if (field == nullptr || member.kind == JsonKind::null) continue;
-    const std::string value = value_text(*field, out.config);
-    out.applied.push_back({member.key, value, field->path, value});
-  }
-}
-
 void read_json(std::string_view text, Import& out) {
   JsonText json = parse_json(text);
   out.issues = std::move(json.issues);
@@ -148,7 +129,7 @@ void read_json(std::string_view text, Import& out) {
   switch (kind) {
     case Kind::trainmem: out.format = "trainmem"; return read_ours(read_config(text), out);
     case Kind::answer: out.format = "trainmem"; return read_ours(parse_link(json.root.find("link")->text), out);
-    case Kind::huggingface: return read_model(json.root, out);
+    case Kind::huggingface: return read_config_json(json.root, out);
     default: break;
   }
   out.issues.push_back({"unknown_format", "", "This JSON is of no kind that is known here.",

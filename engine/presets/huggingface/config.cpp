@@ -181,7 +181,7 @@ const Model* huggingface_defaults(std::string_view model_type) {
   return own == nullptr ? nullptr : &own->defaults;
 }
 
-Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
+Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues, std::vector<bool>* asked) {
   const HuggingFaceKeys keys(config);
   const auto* model_type = keys.find({"model_type"});
   if (model_type == nullptr) {
@@ -209,6 +209,7 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues) {
   read_mlp_layer_types(model, keys, issues);
   keys.report_texts(issues);
   derive(model);
+  if (asked != nullptr) *asked = keys.asked();
   return model;
 }
 

@@ -26,8 +26,8 @@ struct HuggingFaceValue {
 using HuggingFaceConfig = std::vector<std::pair<std::string, HuggingFaceValue>>;
 
 /// The model that the configuration describes. Appends an issue for an unknown model_type, a missing size or a
-/// variant that is not modelled; the model is then of no use.
-Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues);
+/// variant that is not modelled; the model is then of no use. `asked`: which of the keys have been looked at.
+Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues, std::vector<bool>* asked = nullptr);
 
 /// Defaults of a class, sizes included as far as the class has them; null if the model_type is unknown.
 /// num_key_value_heads, head_dim and intermediate_size 0: derived from the other sizes.

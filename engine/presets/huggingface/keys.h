@@ -17,7 +17,7 @@ class HuggingFaceKeys {
  public:
   using Names = std::initializer_list<std::string_view>;
 
-  explicit HuggingFaceKeys(const HuggingFaceConfig& config) : config_(config) {}
+  explicit HuggingFaceKeys(const HuggingFaceConfig& config) : config_(config), asked_(config.size()) {}
 
   /// The value; null if no name has one.
   const HuggingFaceValue* find(Names names) const {
@@ -51,6 +51,9 @@ class HuggingFaceKeys {
   /// An issue for each number or switch that stood in quotes.
   void report_texts(Issues& issues) const;
 
+  /// Which of the keys have been looked at.
+  const std::vector<bool>& asked() const { return asked_; }
+
   bool flag(std::string_view name, bool otherwise) const {
     bool value = otherwise;
     read(value, {name});
@@ -63,13 +66,16 @@ class HuggingFaceKeys {
   const HuggingFaceValue* find_number(Names names) const;
 
   const HuggingFaceValue* find_key(std::string_view name) const {
-    for (const auto& [key, value] : config_) {
-      if (key == name) return &value;
+    for (std::size_t i = 0; i < config_.size(); ++i) {
+      if (config_[i].first != name) continue;
+      asked_[i] = true;
+      return &config_[i].second;
     }
     return nullptr;
   }
 
   const HuggingFaceConfig& config_;
+  mutable std::vector<bool> asked_;
   mutable std::vector<const Entry*> texts_;
 };
 
