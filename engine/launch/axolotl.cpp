@@ -8,8 +8,6 @@
 namespace trainmem {
 namespace {
 
-constexpr const char* other_loss =
-    "Counted is the loss of a language model, without a second model or pairs of answers.";
 
 constexpr KeyRule rules[] = {
     {"micro_batch_size", "/recipe/micro_batch_size"},

@@ -29,6 +29,11 @@ bool has_any(const Settings& settings, std::initializer_list<const char*> keys);
 bool is_trainer(const Settings& settings);
 bool is_llamafactory(const Settings& settings);
 
+/// The Trainer's arguments under another name, from a text of another kind.
+SettingsFormat like_trainer(const char* name, const char* title, const char* file, Settings (*read)(std::string_view));
+/// Does the text call what python_format() reads?
+bool is_python(std::string_view text);
+
 /// Is it there, and anything but a word for no?
 bool is_set(const SettingsReading& reading, const char* key);
 

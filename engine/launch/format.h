@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "engine/config.h"
@@ -18,6 +19,8 @@ enum class Write : std::uint8_t { if_set, always, never };  ///< if_set: where i
 
 /// Why a key is not used that matters.
 inline constexpr const char* not_counted = "It changes memory; this version does not count it.";
+inline constexpr const char* other_loss =
+    "Counted is the loss of a language model, without a second model or pairs of answers.";
 
 struct KeyRule {
   const char* key;
@@ -55,7 +58,9 @@ class SettingsReading {
   SettingsReading(const Settings& settings, Import& out)
       : settings_(settings), out_(out), used_(settings.size(), false) {}
 
-  const std::string* find(const char* key) const;  ///< the last one counts, as the frameworks have it
+  /// The last one counts, as the frameworks have it; null also if the text computes it.
+  const std::string* find(const char* key) const;
+  bool is_unread(const char* key) const;                                ///< the text computes it
   std::int64_t integer(const char* key, std::int64_t otherwise) const;  ///< up to a billion
   bool is_on(const char* key) const;                                    ///< true, yes, on, 1
   /// Sets a field to a value and notes that the key did it.
@@ -64,6 +69,8 @@ class SettingsReading {
   /// Notes that the key did something that is no single field.
   void note(const char* key, const char* path, const std::string& set);
   void apply_rules(const KeyRule* rules, int count);
+  /// Lists what the text computes, with a reason where the key is one of these, or of the rules'.
+  void list_unread(const KeyRule* rules, int count, std::initializer_list<const char*> keys);
   void list_the_rest();
 
   Import& out() { return out_; }
@@ -101,5 +108,6 @@ const SettingsFormat& trainer_format();
 const SettingsFormat& llamafactory_format();
 const SettingsFormat& axolotl_format();
 const SettingsFormat& torchtune_format();
+const SettingsFormat& python_format();
 
 }  // namespace trainmem

@@ -26,13 +26,31 @@ enum class Kind {
   llamafactory,
   axolotl,
   torchtune,
+  python,
+  notebook,
   unknown
 };
+
+/// The code of a Jupyter notebook, cell after cell.
+std::string notebook_code(const JsonTree& cells) {
+  std::string out;
+  for (const JsonTree& cell : cells.children) {
+    const JsonTree* type = cell.find("cell_type");
+    const JsonTree* source = cell.find("source");
+    if (type == nullptr || type->text != "code" || source == nullptr) continue;
+    out += source->text;
+    for (const JsonTree& line : source->children) out += line.text;
+    out += '\n';
+  }
+  return out;
+}
 
 Kind kind_of_json(const JsonTree& root) {
   if (root.find("model") != nullptr || root.find("recipe") != nullptr) return Kind::trainmem;
   if (root.find("config") != nullptr && root.find("link") != nullptr) return Kind::answer;
   if (is_huggingface(root) || root.find("model_type") != nullptr) return Kind::huggingface;
+  if (const JsonTree* cells = root.find("cells"); cells != nullptr && cells->kind == JsonKind::array)
+    return is_python(notebook_code(*cells)) ? Kind::notebook : Kind::unknown;
   const Settings settings = read_json_settings(root);
   if (is_llamafactory(settings)) return Kind::llamafactory;
   if (is_trainer(settings)) return Kind::trainer;
@@ -71,6 +89,7 @@ Kind kind_of_text(std::string_view text) {
       text.find(" --") == std::string_view::npos) {
     return Kind::link;
   }
+  if (is_python(text)) return Kind::python;
   const Kind yaml = kind_of_yaml(read_yaml(text));
   if (yaml != Kind::unknown) return yaml;
   for (std::size_t at = text.find("--"); at != std::string_view::npos; at = text.find("--", at + 2)) {
@@ -92,6 +111,8 @@ const SettingsFormat* format_of(Kind kind) {
     case Kind::llamafactory: return &llamafactory_format();
     case Kind::axolotl: return &axolotl_format();
     case Kind::torchtune: return &torchtune_format();
+    case Kind::python:
+    case Kind::notebook: return &python_format();
     case Kind::trainmem:
     case Kind::answer:
     case Kind::link:
@@ -125,6 +146,7 @@ void read_json(std::string_view text, Import& out) {
   out.issues = std::move(json.issues);
   if (!out.issues.empty()) return;
   const Kind kind = kind_of_json(json.root);
+  if (kind == Kind::notebook) return read_format(python_format(), notebook_code(*json.root.find("cells")), out);
   if (const SettingsFormat* format = format_of(kind)) return read_format(*format, text, out);
   switch (kind) {
     case Kind::trainmem: out.format = "trainmem"; return read_ours(read_config(text), out);
@@ -161,10 +183,11 @@ Import import_text(std::string_view text) {
     read_format(*format, text, out);
     return out;
   }
-  out.issues.push_back({"unknown_format", "", "This text is of no kind that is known here.",
-                        "Known are config.json of Hugging Face, arguments of its Trainer and of TRL, YAML of axolotl, "
-                        "LLaMA-Factory, torchtune and accelerate, DeepSpeed JSON, torchtitan TOML, Megatron "
-                        "arguments, and links and JSON of trainmem."});
+  out.issues.push_back(
+      {"unknown_format", "", "This text is of no kind that is known here.",
+       "Known are config.json of Hugging Face, arguments of its Trainer and of TRL, in Python too, YAML "
+       "of axolotl, LLaMA-Factory, torchtune and accelerate, DeepSpeed JSON, torchtitan TOML, "
+       "Megatron arguments, and links and JSON of trainmem."});
   return out;
 }
 

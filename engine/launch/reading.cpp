@@ -9,6 +9,7 @@ namespace trainmem {
 namespace {
 
 constexpr const char* filled_in = "It is filled in when the run starts.";
+constexpr const char* computed = "The program computes it: put its value in.";
 
 bool is_yes(const std::string& value) {
   const std::string word = lower_case(value);
@@ -29,9 +30,14 @@ bool same_value(const char* theirs, const std::string& value) {
 
 const std::string* SettingsReading::find(const char* key) const {
   for (auto at = settings_.rbegin(); at != settings_.rend(); ++at) {
-    if (at->key == key) return &at->value;
+    if (at->key == key) return at->unread ? nullptr : &at->value;
   }
   return nullptr;
+}
+
+bool SettingsReading::is_unread(const char* key) const {
+  return find(key) == nullptr &&
+         std::any_of(settings_.begin(), settings_.end(), [&](const Setting& one) { return one.key == key; });
 }
 
 std::int64_t SettingsReading::integer(const char* key, std::int64_t otherwise) const {
@@ -102,6 +108,19 @@ void SettingsReading::apply_rules(const KeyRule* rules, int count) {
     }
     if (!matched) leave(rows->key, *value == "auto" ? filled_in : "This value is not known here.");
     rows = next;
+  }
+}
+
+void SettingsReading::list_unread(const KeyRule* rules, int count, std::initializer_list<const char*> keys) {
+  for (std::size_t i = 0; i < settings_.size(); ++i) {
+    const Setting& one = settings_[i];
+    if (!one.unread || used_[i]) continue;
+    const bool matters = one.key.substr(0, 2) == "**" ||
+                         std::any_of(rules, rules + count, [&](const KeyRule& rule) { return one.key == rule.key; }) ||
+                         std::any_of(keys.begin(), keys.end(), [&](const char* key) { return one.key == key; });
+    if (!matters) continue;
+    used_[i] = true;
+    out_.unused.push_back({one.key, one.value, computed});
   }
 }
 

@@ -20,7 +20,8 @@ namespace trainmem {
 
 struct Setting {
   std::string key;
-  std::string value;  ///< without quotes; a flag of a command line has none
+  std::string value;    ///< without quotes; a flag of a command line has none
+  bool unread = false;  ///< the text computes it: `value` is the expression
 };
 using Settings = std::vector<Setting>;
 

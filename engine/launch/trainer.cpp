@@ -13,8 +13,11 @@ namespace {
 
 constexpr const char* whole_model = "The model compiled as one whole is not modelled.";
 constexpr const char* other_file = "Bring that file too: it says how data parallelism works.";
+constexpr const char* default_batch = "8";  // TrainingArguments.per_device_train_batch_size
 
 constexpr KeyRule rules[] = {
+    {"TrainingArguments", "/recipe/micro_batch_size", "", default_batch},  // calls without a batch size
+    {"SFTConfig", "/recipe/micro_batch_size", "", default_batch},
     {"per_device_train_batch_size", "/recipe/micro_batch_size"},
     {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps"},
     {"max_length", "/recipe/sequence_length"},
@@ -24,6 +27,8 @@ constexpr KeyRule rules[] = {
     {"cutoff_len", "/recipe/sequence_length"},
     {"gradient_checkpointing", "/recipe/recomputation", "true", "full"},
     {"gradient_checkpointing", "/recipe/recomputation", "false", "none"},
+    {"gradient_checkpointing", "/recipe/recomputation", "unsloth", "full"},
+    {"gradient_checkpointing", "/recipe/offload_checkpoints", "unsloth", "1"},
     {"gradient_checkpointing_kwargs.use_reentrant", "/recipe/recomputation_reentrant"},
     {"disable_gradient_checkpointing", "/recipe/recomputation", "true", "none"},
     {"use_reentrant_gc", "/recipe/recomputation_reentrant"},
@@ -82,6 +87,18 @@ constexpr KeyRule rules[] = {
     {"fsdp_config", nullptr, "*", other_file},
     {"use_unsloth", nullptr, "true", "Unsloth's own kernels and checkpointing are not counted."},
     {"upcast_layernorm", nullptr, "true", not_counted},
+    {"prepare_model_for_kbit_training", nullptr, "",
+     "What it keeps in fp32 beside the quantised weights is not counted."},
+    {"use_dora", nullptr, "true", "DoRA is counted as LoRA."},
+    {"modules_to_save", nullptr, "*", not_counted},
+    {"layers_to_transform", nullptr, "*", "Adapters are counted in every layer."},
+    {"bnb_4bit_quant_storage", nullptr, "*", not_counted},
+    {"DPOConfig", nullptr, "", other_loss},
+    {"ORPOConfig", nullptr, "", other_loss},
+    {"KTOConfig", nullptr, "", other_loss},
+    {"CPOConfig", nullptr, "", other_loss},
+    {"GRPOConfig", nullptr, "", other_loss},
+    {"RewardConfig", nullptr, "", other_loss},
 };
 
 /// What the Trainer is told in the same words everywhere.
@@ -97,6 +114,16 @@ void finish_common(SettingsReading& reading) {
 
 bool is_sft(const SettingsReading& reading) { return reading.find("sft") != nullptr; }
 
+bool is_said(const SettingsReading& reading, const char* key) {
+  return reading.find(key) != nullptr || reading.is_unread(key);
+}
+
+/// Is it PEFT that is called, which has defaults other than TRL's scripts?
+bool calls_peft(const SettingsReading& reading) {
+  const std::string* by = reading.find("use_peft");
+  return by != nullptr && (*by == "LoraConfig" || by->find("get_peft_model") != std::string::npos);
+}
+
 void finish_adapters(SettingsReading& reading) {
   Recipe& recipe = reading.out().config.recipe;
   const char* without = "Adapters need --use_peft.";
@@ -109,19 +136,21 @@ void finish_adapters(SettingsReading& reading) {
     return;
   }
   const char* key = reading.find("lora_r") != nullptr ? "lora_r" : "use_peft";
-  reading.apply(key, "/recipe/lora/rank", key[0] == 'u' ? "16" : *reading.find(key));
+  const std::string by_default = calls_peft(reading) ? "8" : "16";
+  reading.apply(key, "/recipe/lora/rank", key[0] == 'u' ? by_default : *reading.find(key));
   for (const char* one : {"use_peft", "use_peft_lora", "use_lora"}) {
     if (is_set(reading, one)) reading.note(one, "/recipe/lora/rank", std::to_string(recipe.lora.rank));
   }
   recipe.lora.targets = "q,v";  // PEFT's choice for most models
   take_lora_targets(reading, "lora_target_modules");
-  if (is_sft(reading) && reading.find("lora_dropout") == nullptr) recipe.lora.dropout = 0.05;
+  if (is_sft(reading) && !calls_peft(reading) && !is_said(reading, "lora_dropout")) recipe.lora.dropout = 0.05;
 }
 
 /// TRL's own defaults.
 void finish_sft(SettingsReading& reading) {
-  if (reading.find("gradient_checkpointing") == nullptr) reading.apply("sft", "/recipe/recomputation", "full");
-  if (reading.find("max_length") == nullptr && reading.find("max_seq_length") == nullptr)
+  reading.note("sft", "/recipe/training_loop", "trainer");
+  if (!is_said(reading, "gradient_checkpointing")) reading.apply("sft", "/recipe/recomputation", "full");
+  if (!is_said(reading, "max_length") && !is_said(reading, "max_seq_length"))
     reading.apply("sft", "/recipe/sequence_length", "1024");
   if (reading.find("bf16") == nullptr && !is_set(reading, "fp16"))
     reading.apply("sft", "/recipe/precision", "bf16_autocast");
@@ -131,15 +160,18 @@ void finish(SettingsReading& reading) {
   finish_common(reading);
   finish_adapters(reading);
   const Recipe& recipe = reading.out().config.recipe;
-  const bool said = reading.find("dtype") != nullptr || reading.find("torch_dtype") != nullptr;
+  const bool said = is_said(reading, "dtype") || is_said(reading, "torch_dtype");
   const bool by_default = is_sft(reading) && reading.find("bf16") == nullptr && !is_set(reading, "fp16");
   if (!by_default || recipe.framework == Framework::deepspeed) take_precision(reading);
   if (is_sft(reading)) finish_sft(reading);
   if (!said && recipe.framework != Framework::deepspeed) {
     reading.out().unused.push_back({"dtype", "",
                                     "It is not there: weights are counted as fp32. transformers 5 loads a checkpoint "
-                                    "in its own format; if that is meant, say --dtype bfloat16."});
+                                    "in its own format; if that is meant, say dtype bfloat16."});
   }
+  reading.list_unread(rules, static_cast<int>(std::size(rules)),
+                      {"model_name_or_path", "optim", "fsdp", "deepspeed", "bf16", "fp16", "lora_r",
+                       "lora_target_modules", "lora_dropout"});
 }
 
 /// All layers are checkpointed unless that is switched off.
@@ -168,8 +200,7 @@ void finish_llamafactory(SettingsReading& reading) {
     reading.leave("finetuning_type", "Counted are lora and full.");
   }
   const std::string* stage = reading.find("stage");
-  if (stage != nullptr && *stage != "sft" && *stage != "pt")
-    reading.leave("stage", "Counted is the loss of a language model, without a second model or pairs of answers.");
+  if (stage != nullptr && *stage != "sft" && *stage != "pt") reading.leave("stage", other_loss);
   take_precision(reading);
   if (is_set(reading, "pure_bf16")) {
     reading.apply("pure_bf16", "/recipe/precision", "bf16");
@@ -213,6 +244,16 @@ bool is_trainer(const Settings& settings) {
 }
 
 bool is_llamafactory(const Settings& settings) { return has_any(settings, {"finetuning_type", "cutoff_len"}); }
+
+SettingsFormat like_trainer(const char* name, const char* title, const char* file,
+                            Settings (*read_text)(std::string_view)) {
+  SettingsFormat other = format;
+  other.name = name;
+  other.title = title;
+  other.file = file;
+  other.read = read_text;
+  return other;
+}
 
 const SettingsFormat& trainer_format() { return format; }
 const SettingsFormat& llamafactory_format() { return llamafactory; }

@@ -15,6 +15,7 @@ const formats: Record<string, string> = {
   torchtitan: 'a torchtitan file',
   megatron: 'Megatron arguments',
   trainer: 'arguments of the transformers Trainer',
+  python: 'Python with transformers',
   llamafactory: 'a LLaMA-Factory file',
   axolotl: 'an axolotl file',
   torchtune: 'a torchtune file',
@@ -158,9 +159,10 @@ export class ImportDialog {
       'Bring your own',
       this.close,
       html`<p class="muted">
-          Paste a Hugging Face <code>config.json</code>; a training command of transformers, TRL or Megatron; a YAML of
-          axolotl, LLaMA-Factory, torchtune or accelerate; a DeepSpeed JSON, a torchtitan TOML, or a link. It is read
-          here in the browser and sent nowhere.
+          Paste a Hugging Face <code>config.json</code>; the cells of a notebook that call
+          <code>TrainingArguments</code>, <code>LoraConfig</code> or <code>from_pretrained</code>; a training command
+          of transformers, TRL or Megatron; a YAML of axolotl, LLaMA-Factory, torchtune or accelerate; a DeepSpeed
+          JSON, a torchtitan TOML, or a link. It is read here in the browser and sent nowhere.
         </p>
         <textarea
           id="import-text"
