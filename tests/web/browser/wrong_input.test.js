@@ -172,6 +172,29 @@ pageTest('a damaged engine is a message, not a blank page', {}, async page => {
   assert.match(await page.getByRole('alert').innerText(), /could not be loaded/);
 });
 
+pageTest('opened with a link and without its engine, the page has exact numbers', {}, async page => {
+  await page.route('**/*.wasm', route =>
+    route.fulfill({ status: 200, contentType: 'application/wasm', body: Buffer.from('\0asm\x01\0\0\0damaged') }),
+  );
+  await page.goto(`${origin()}/#v=1&model=mistral-7b-v0.3&gpu=h100-sxm&end`);
+  await page.getByRole('alert').waitFor();
+  const known = page.getByRole('link', { name: 'FSDP on 8 GPUs' });
+  assert.ok(await known.isVisible());
+  assert.ok((await known.boundingBox()).y < page.viewportSize().height);
+});
+
+pageTest(
+  'opened with a link and without its script, the page has exact numbers',
+  { tolerate: /Failed to load resource|Failed to fetch|ERR_FAILED/ },
+  async page => {
+    await page.route('**/trainmem-calculator.js', route => route.abort());
+    await page.goto(`${origin()}/#v=1&model=mistral-7b-v0.3&gpu=h100-sxm&end`);
+    const known = page.getByRole('link', { name: 'FSDP on 8 GPUs' });
+    await known.waitFor({ state: 'visible' });
+    assert.ok((await known.boundingBox()).y < page.viewportSize().height);
+  },
+);
+
 pageTest(
   'without JavaScript the page still says what it is, with exact numbers',
   { javaScriptEnabled: false },

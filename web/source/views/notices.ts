@@ -101,7 +101,8 @@ export function failureNotice(view: View, retry: () => void) {
       }
       <p><button type="button" class="button" @click=${retry}>Try again</button></p>
     </div>
-  </div>`;
+  </div>
+  ${here ? nothing : html`<slot></slot>`}`;
 }
 
 export const noticeStyles = css`
@@ -111,6 +112,10 @@ export const noticeStyles = css`
   }
   .notices:not(:has(> *)) {
     display: none;
+  }
+  /* What stands between the tags is for when nothing is computed: at once here. */
+  ::slotted(*) {
+    animation: none !important;
   }
   .notice {
     --tone: var(--accent);
