@@ -19,6 +19,8 @@ const exporting = async page => {
   return page.getByRole('dialog', { name: 'Take away' });
 };
 
+const notebook = await readFile(new URL('../../fuzz/corpus/notebook.py', import.meta.url), 'utf8');
+
 pageTest('a DeepSpeed file says what is applied and what is not, and keeps the model', {}, async page => {
   await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&dp=8&end');
   const dialog = await importing(page);
@@ -79,6 +81,26 @@ pageTest('an axolotl file brings its model, adapters and batch', {}, async page 
   assert.match(await headline(page), /^Llama 3\.2 1B/);
   const link = await fragment(page);
   for (const part of ['model=llama3.2-1b', 'gpu=h100-sxm', 'mbs=2', 'seq=2048', 'opt=adamw_8bit', 'lora=16', 'dp=8'])
+    assert.ok(link.includes(part), `${part} in ${link}`);
+});
+
+pageTest('cells of a notebook are the Trainer’s arguments, and the answer stays in sight', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&end');
+  const dialog = await importing(page);
+  await dialog.getByLabel('Text to read').fill(notebook);
+  await dialog.getByText('Read as Python with transformers.').waitFor();
+  assert.match(
+    await dialog.getByRole('group', { name: 'Applied keys' }).innerText(),
+    /model_name_or_path.*Model\s+Llama 3\.1 8B/s,
+  );
+  assert.match(await dialog.innerText(), /max_grad_norm = clip The program computes it/);
+  // However long the report is, the button is where it can be seen.
+  const button = await dialog.getByRole('button', { name: 'Use it' }).boundingBox();
+  assert.ok(button.y + button.height <= page.viewportSize().height);
+  await dialog.getByRole('button', { name: 'Use it' }).click();
+  await settled(page);
+  const link = await fragment(page);
+  for (const part of ['model=llama3.1-8b', 'mbs=4', 'seq=2048', 'opt=adamw_paged_8bit', 'lora=16', 'quant=nf4_double'])
     assert.ok(link.includes(part), `${part} in ${link}`);
 });
 

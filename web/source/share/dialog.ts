@@ -82,6 +82,19 @@ export const dialogStyles = css`
     align-items: center;
     gap: 8px 12px;
   }
+  /* The answer stays in sight, however long what was read is. */
+  .sheet > .line:last-child {
+    position: sticky;
+    inset-block-end: 0;
+    margin-block-end: -20px;
+    padding-block-end: 20px;
+    background: var(--surface);
+    box-shadow: 0 -8px 8px var(--surface);
+  }
+  .sheet .line > p {
+    flex: 1;
+    min-inline-size: min(24ch, 100%);
+  }
   .sheet .primary {
     border-color: transparent;
     background: var(--accent);

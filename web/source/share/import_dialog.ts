@@ -179,10 +179,10 @@ export class ImportDialog {
           <span class="muted">or drop one anywhere on the calculator</span>
         </div>
         ${this.imported ? this.report(this.imported) : nothing}
-        ${this.imported?.ok ? this.outcome(this.imported) : nothing}
         <div class="line">
           <button type="button" class="button primary" ?disabled=${!this.imported?.ok} @click=${this.apply}>Use it</button>
           <button type="button" class="button" @click=${this.close}>Cancel</button>
+          ${this.imported?.ok ? this.outcome(this.imported) : nothing}
         </div>`,
     );
   }
