@@ -129,13 +129,13 @@ function page({ id, name, all, png, address, styles }) {
       verdictWords[verdict.fit],
     ]),
   );
-  const parts = deviceSegments(result).map(({ name: part, label, bytes }) =>
+  const parts = deviceSegments(result).map(({ name: part, label, bytes, meaning }) =>
     row([
       plain(componentLabels[part] ?? label),
       gigabytes(bytes, 'GiB'),
       bytes.toLocaleString('en'),
       percent(bytes, result.device.expected),
-      plain(componentMeanings[part] ?? ''),
+      plain(componentMeanings[part] ?? meaning),
     ]),
   );
   return `<!doctype html>
@@ -157,10 +157,10 @@ ${top({ root: '../../' })}
       .join(', ')}`,
   )}"></p>
 <h2>Ways to train it</h2>
-<div class="wide" tabindex="0" role="group" aria-label="Ways to train it"><table>${row(['Setup', 'GPUs', 'Needs', 'Allocated at the peak, bytes', 'Fits'], 'th')}${ways.join('')}</table></div>
+<div class="wide" tabindex="0" role="group" aria-label="Ways to train it"><table class="ways">${row(['Setup', 'GPUs', 'Needs', 'Allocated at the peak, bytes', 'Fits'], 'th')}${ways.join('')}</table></div>
 <h2>Where it goes</h2>
 <p>${plain(all[0].setup)}, at the highest moment of a step, on each GPU. The parts sum to ${result.device.expected.toLocaleString('en')} bytes.</p>
-<div class="wide" tabindex="0" role="group" aria-label="Parts"><table>${row(['Part', 'GiB', 'Bytes', 'Share', 'What it is'], 'th')}${parts.join('')}</table></div>
+<div class="wide" tabindex="0" role="group" aria-label="Parts"><table class="parts">${row(['Part', 'GiB', 'Bytes', 'Share', 'What it is'], 'th')}${parts.join('')}</table></div>
 <h2>Try your own</h2>
 <div><trainmem-calculator view="compact" config="${plain(link)}"><a href="../../#${plain(link)}">Open the calculator with this configuration</a></trainmem-calculator></div>
 </main>
