@@ -86,7 +86,7 @@ export function fitsPanel(
     }`;
   const gist = points
     ? `${fitting} of ${sorted.length} GPUs`
-    : `each of ${gpus.length} GPUs, the smallest that will do first`;
+    : `each of ${gpus.filter(runsPyTorch).length} GPUs, the smallest that will do first`;
   return fold(explorer, 'fitson', 'Fits on', gist, body);
 }
 
@@ -102,6 +102,12 @@ export const fitsStyles = css`
     border-block-end: 1px solid var(--hairline);
     font-weight: 450;
     text-align: start;
+  }
+  .gpus td {
+    white-space: nowrap;
+  }
+  .gpus .fit {
+    vertical-align: middle;
   }
   .gpus thead th {
     color: var(--muted);

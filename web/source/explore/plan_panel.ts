@@ -50,7 +50,15 @@ function division(layout: Layout): string {
 function layoutsFound(explorer: Explorer, plan: Plan) {
   const { units, good } = explorer;
   if (plan.layouts.length === 0)
-    return html`<p role="status">None of ${plural(plan.tried, 'configuration')} of ${plural(plan.num_gpus, 'GPU')} fits.</p>`;
+    return html`<p class="counted" role="status">
+      None of ${plural(plan.tried, 'configuration')} of ${plural(plan.num_gpus, 'GPU')} fits.
+      ${
+        good.config.recipe?.data_parallel === 'ddp'
+          ? 'Under DDP each of them holds all that its part of the model needs: choose FSDP or ZeRO under Parallelism, which divide it, or'
+          : 'Try more GPUs, or'
+      }
+      take one of the ways under “What to change”.
+    </p>`;
   return html`<p class="muted counted" role="status">
       ${plural(plan.fitting, 'layout')} of ${plural(plan.num_gpus, 'GPU')} ${plan.fitting === 1 ? 'fits' : 'fit'};
       ${plural(plan.tried, 'configuration')} tried.
