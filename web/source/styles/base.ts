@@ -18,6 +18,10 @@ export const base = css`
     white-space: normal;
     -webkit-text-size-adjust: 100%;
   }
+  /* On another's page it lies on that page's own colour, unless it is told another theme. */
+  :host(:not([page], [theme])) {
+    background: var(--trainmem-background, transparent);
+  }
   :host([hidden]) {
     display: none;
   }
@@ -201,7 +205,8 @@ export const base = css`
     }
     .slimholder,
     .button,
-    .quiet {
+    .quiet,
+    .hint {
       display: none;
     }
     .columns {
