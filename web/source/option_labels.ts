@@ -71,5 +71,6 @@ export function fieldName(field: Field): string {
 export function optionLabel(field: Field, option: string): string {
   if (fieldName(field) === 'optimizer' && option === 'none') return 'none (no optimizer)';
   if (fieldName(field) === 'loss' && option === 'full') return 'full fp32 logits';
+  if (fieldName(field) !== 'precision' && (option === 'bf16' || option === 'fp16')) return option;
   return optionLabels[option] ?? words(option);
 }

@@ -180,6 +180,13 @@ export const barStyles = css`
     box-shadow: 0 0 0 2px var(--surface);
     pointer-events: none;
   }
+  @media (forced-colors: active) {
+    .capacity {
+      forced-color-adjust: none;
+      background: CanvasText;
+      box-shadow: 0 0 0 2px Canvas;
+    }
+  }
   .axis {
     position: relative;
     block-size: 26px;

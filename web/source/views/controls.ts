@@ -256,6 +256,11 @@ export const controlStyles = css`
       scrollbar-color: var(--outline) transparent;
     }
   }
+  @container (max-width: 340px) {
+    .group > summary > .gist {
+      display: none;
+    }
+  }
   @media (pointer: coarse) {
     .group > summary,
     .more .group > summary {

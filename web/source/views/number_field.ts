@@ -167,6 +167,9 @@ export const fieldStyles = css`
     gap: 0 8px;
     min-block-size: 38px;
   }
+  .field:has(> .slider) {
+    padding-block-start: 3px;
+  }
   .field label {
     grid-column: 1;
     padding-block: 4px;

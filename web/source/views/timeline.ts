@@ -132,7 +132,8 @@ function panel(view: View, result: Result, units: Units) {
   return html`<section class="panel" part="timeline" aria-label="Timeline">
     <h3>Over one training step</h3>
     <p class="lead">
-      Memory that tensors hold, event after event (the axis is order, not time). Drag across it, or use the arrow keys.
+      Memory that tensors hold, event after event (the axis is order, not time).
+      <span class="hint">Drag across it, or use the arrow keys.</span>
     </p>
     <div class="phases" aria-hidden="true">
       ${bands.map(
