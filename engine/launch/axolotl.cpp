@@ -8,7 +8,6 @@
 namespace trainmem {
 namespace {
 
-
 constexpr KeyRule rules[] = {
     {"micro_batch_size", "/recipe/micro_batch_size"},
     {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps"},

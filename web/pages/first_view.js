@@ -38,7 +38,7 @@ async function element(plugins) {
 }
 
 /** It answers nothing before script has come; opened with a link, the page hides it, and lets it go (site.css). */
-const frame = `[inert]{visibility:var(--recorded,visible);animation:var(--leave,none)}@keyframes leave{to{block-size:0;overflow:hidden}}slot{display:block}@media(scripting:none){.toolbar,.remedy button,.pick>svg{display:none}}`;
+const frame = `[inert]{visibility:var(--recorded,visible);animation:var(--leave,none)}@keyframes leave{to{block-size:0;overflow:hidden}}slot{display:block}@media(scripting:none){.toolbar,.remedy button,.pick>.chevron{display:none}}`;
 
 /** The content of the element's shadow, and its style sheet. */
 export async function firstView(plugins, recorded) {

@@ -162,7 +162,7 @@ pageTest(
           .filter(
             one =>
               one.firstElementChild.getBoundingClientRect().right >
-              one.querySelector('svg').getBoundingClientRect().left,
+              one.querySelector('.chevron').getBoundingClientRect().left,
           )
           .map(one => one.innerText),
       );

@@ -4,7 +4,6 @@
 import { css, html, nothing } from 'lit';
 import type { Result, TextbookLine } from '../border.js';
 import { capitalized, exactBytes, formula, gigabytes, sentence, type Units } from '../format.js';
-import { icons } from '../views/icons.js';
 import type { View } from '../views/view.js';
 
 interface Method {
@@ -31,7 +30,7 @@ function row(view: View, name: string, line: TextbookLine, allocated: number, sc
   const open = view.open.has(id);
   return html`<li>
     <button type="button" class="opener formulahead" aria-expanded=${open} @click=${() => view.toggle(id)}>
-      ${icons.chevron()}<span class="method">${methodTitle(name)}</span>
+      <i class="chevron"></i><span class="method">${methodTitle(name)}</span>
       <span class="formulabar" aria-hidden="true">
         <span class="formulafill" .style=${`inline-size:${(100 * line.bytes) / scale}%`}></span>
         <span class="mark" .style=${`inset-inline-start:${(100 * allocated) / scale}%`}></span>

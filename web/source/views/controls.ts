@@ -7,7 +7,6 @@ import { compactFields, fieldLabel, type Group, groupFields } from '../fields.js
 import { plural } from '../format.js';
 import { formatNumber } from '../number_grammar.js';
 import { fieldName, optionLabel } from '../option_labels.js';
-import { icons } from './icons.js';
 import { fieldRow } from './number_field.js';
 import type { View } from './view.js';
 
@@ -50,7 +49,7 @@ function group(view: View, { title, fields }: Group, open: boolean, id?: string)
   const edits = fields.filter(field => view.calculator.state.edited.has(field.path)).length;
   return html`<details class="group" ?open=${open} data-group=${title}>
     <summary @click=${id ? unfold(view, id) : nothing}>
-      <span>${title}</span><span class="gist muted">${gist(view, title, fields)}</span>${edits > 0 ? html`<span class="badge">${plural(edits, 'change')}</span>` : nothing}${icons.chevron()}
+      <span>${title}</span><span class="gist muted">${gist(view, title, fields)}</span>${edits > 0 ? html`<span class="badge">${plural(edits, 'change')}</span>` : nothing}<i class="chevron"></i>
     </summary>
     ${
       open || !id
@@ -110,7 +109,7 @@ function more(view: View, groups: Group[]) {
   const open = view.open.has('more');
   return html`<details class="group more" ?open=${open}>
     <summary @click=${unfold(view, 'more')}>
-      <span>More</span><span class="badge">${plural(all, 'field')}</span>${icons.chevron()}
+      <span>More</span><span class="badge">${plural(all, 'field')}</span><i class="chevron"></i>
     </summary>
     ${open ? moreGroups(view, groups) : nothing}
   </details>`;
@@ -191,15 +190,8 @@ export const controlStyles = css`
   .group[open] > summary > .gist {
     visibility: hidden;
   }
-  .group > summary > svg {
-    flex: none;
+  .group > summary > .chevron {
     margin-inline-start: auto;
-  }
-  .group > summary svg {
-    color: var(--muted);
-  }
-  .group:not([open]) > summary svg {
-    transform: rotate(-90deg);
   }
   .more .group > summary {
     min-block-size: 40px;

@@ -1,7 +1,6 @@
 // A panel whose heading opens and closes it; while it is closed, one line says what it would show.
 
 import { css, html, nothing } from 'lit';
-import { icons } from './icons.js';
 
 /** Whoever keeps which panels stand open. */
 export interface Folds {
@@ -14,7 +13,7 @@ export function fold(folds: Folds, id: string, title: string, gist: unknown, bod
   return html`<section class="panel fold" id=${id} aria-label=${title} aria-busy=${busy}>
     <h3>
       <button type="button" class="unfold" aria-expanded=${open} @click=${() => folds.toggle(id)}>
-        <span>${title}</span>${open || !gist ? nothing : html`<span class="gist muted">${gist}</span>`}${icons.chevron()}
+        <span>${title}</span>${open || !gist ? nothing : html`<span class="gist muted">${gist}</span>`}<i class="chevron"></i>
       </button>
     </h3>
     ${open ? body() : nothing}
@@ -55,13 +54,8 @@ export const foldStyles = css`
     text-align: end;
     text-wrap: balance;
   }
-  .unfold > svg {
-    flex: none;
+  .unfold > .chevron {
     margin-inline-start: auto;
-    color: var(--muted);
-  }
-  .unfold[aria-expanded='false'] > svg {
-    transform: rotate(-90deg);
   }
   .unfold:hover > span:first-child {
     text-decoration: underline;
@@ -82,7 +76,7 @@ export const foldStyles = css`
       flex-basis: 100%;
       text-align: start;
     }
-    .unfold > svg {
+    .unfold > .chevron {
       position: absolute;
       inset-inline-end: 0;
       inset-block-start: calc(50% - 8px);
@@ -91,7 +85,7 @@ export const foldStyles = css`
   @media print {
     .fold:has(> h3 > [aria-expanded='false']),
     .fold[aria-busy='true'],
-    .unfold > svg {
+    .unfold > .chevron {
       display: none;
     }
   }

@@ -24,7 +24,6 @@ export const icons = {
   check: () => icon(svg`<path d="m3 8.5 3.2 3.2L13 4.8"/>`),
   cross: () => icon(svg`<path d="m4 4 8 8M12 4l-8 8"/>`),
   warning: () => icon(svg`<path d="M8 2.2 14.4 13.4H1.6ZM8 6.4v3.2M8 11.5v.1"/>`),
-  chevron: () => icon(svg`<path d="m4 6 4 4 4-4"/>`),
   reset: () => icon(svg`<path d="M3 3v3.4h3.4M3.3 6.2A5.2 5.2 0 1 1 2.9 9.5"/>`),
   undo: () => icon(svg`<path d="M5.5 3 2.5 6l3 3M2.8 6h6.4a3.6 3.6 0 0 1 0 7.2H6"/>`),
   compare: () => icon(svg`<path d="M2.5 4.5h11M2.5 7.5h6M2.5 11.5h8"/>`),

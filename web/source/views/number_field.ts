@@ -87,7 +87,7 @@ function control(view: View, field: Field, value: Scalar | undefined, described:
           option =>
             html`<option value=${option} .selected=${live(option === value)}>${optionLabel(field, option)}</option>`,
         )}</select
-      >${icons.chevron()}</span
+      ><i class="chevron"></i></span
     >`;
   }
   return html`<span class="box"
@@ -235,10 +235,9 @@ export const fieldStyles = css`
     color: var(--ink);
     background: var(--surface);
   }
-  .box svg {
+  .box > .chevron {
     position: absolute;
     inset-inline-end: 8px;
-    color: var(--muted);
     pointer-events: none;
   }
   .unit {

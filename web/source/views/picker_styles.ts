@@ -31,11 +31,10 @@ export const pickerStyles = css`
   .pick[aria-expanded='true'] {
     border-color: var(--outline);
   }
-  .pick > svg {
+  .pick > .chevron {
     position: absolute;
     inset-inline-end: 14px;
     inset-block-start: calc(50% - 8px);
-    color: var(--muted);
   }
   .pick > span {
     overflow: hidden;

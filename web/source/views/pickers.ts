@@ -5,7 +5,6 @@ import { guard } from 'lit/directives/guard.js';
 import type { Section, SectionName } from '../border.js';
 import { asNumber, asText, count, gigabytes, grouped, plural } from '../format.js';
 import { optionLabel } from '../option_labels.js';
-import { icons } from './icons.js';
 import type { PickerState, View } from './view.js';
 
 export const titles: Record<SectionName, string> = { model: 'Model', gpu: 'GPU', recipe: 'Recipe' };
@@ -79,7 +78,7 @@ function drawnPicker(view: View, section: SectionName, open: PickerState | undef
       <span class="eyebrow">${titles[section]}</span>
       <span class="picked">${name}</span>
       <span class="summary muted">${summary(view, section)}</span>
-      ${icons.chevron()}
+      <i class="chevron"></i>
     </button>
     ${
       edits > 0 && !open

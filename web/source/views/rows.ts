@@ -6,7 +6,6 @@ import { guard } from 'lit/directives/guard.js';
 import type { ComponentName, Result, Row } from '../border.js';
 import { componentLabels, componentMeanings, componentNames } from '../components.js';
 import { bytes, exactBytes, formula, grouped, percent, plural, sentence, type Units } from '../format.js';
-import { icons } from './icons.js';
 import type { View } from './view.js';
 
 const first = 8;
@@ -41,7 +40,7 @@ function tableRow(view: View, row: Row, id: string, total: number, units: Units)
   return html`<tr class="row ${open ? 'opened' : ''}">
       <th scope="row">
         <button type="button" class="opener" aria-expanded=${open} @click=${() => view.toggle(id)}>
-          ${icons.chevron()}<span title=${row.name}>${breakable(shortName(row))}<span class="shapeline mono muted">${row.shape}${row.copies > 1 ? ` × ${grouped(row.copies)}` : ''}</span></span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
+          <i class="chevron"></i><span title=${row.name}>${breakable(shortName(row))}<span class="shapeline mono muted">${row.shape}${row.copies > 1 ? ` × ${grouped(row.copies)}` : ''}</span></span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
         </button>
       </th>
       <td class="shape mono">${row.shape}${row.copies > 1 ? html` <span class="muted">× ${grouped(row.copies)}</span>` : nothing}</td>
@@ -62,7 +61,7 @@ function component(view: View, result: Result, name: ComponentName, largest: boo
     <tr class="component">
       <th scope="rowgroup">
         <button type="button" class="opener" aria-expanded=${open} @click=${() => view.toggle(id)}>
-          ${icons.chevron()}<span class="swatch"></span><span>${componentLabels[name]}</span>
+          <i class="chevron"></i><span class="swatch"></span><span>${componentLabels[name]}</span>
           <span class="badge">${plural(rows.length, 'row')}</span>
         </button>
       </th>
@@ -147,7 +146,7 @@ function table(view: View, result: Result, units: Units) {
 export const rowStyles = css`
   .rows {
     inline-size: 100%;
-    border-collapse: collapse;
+    border-spacing: 0;
     font-size: 13.5px;
   }
   .rows th,
@@ -192,13 +191,6 @@ export const rowStyles = css`
     text-align: start;
     cursor: pointer;
     overflow-wrap: anywhere;
-  }
-  .opener > svg {
-    flex: none;
-    color: var(--muted);
-  }
-  .opener[aria-expanded='false'] > svg {
-    transform: rotate(-90deg);
   }
   .opener small {
     padding: 0 6px;
