@@ -172,12 +172,14 @@ export class Calculator {
     if (remark) state.remark = remark;
   }
 
-  set(path: string, value: Scalar): void {
+  /** `typed` is what the field itself shows until it is left; all else is then drawn with the answer. */
+  set(path: string, value: Scalar, typed?: string): void {
     this.settled ||= !path.startsWith('/recipe/');
-    this.state.drafts.delete(path);
+    if (typed === undefined) this.state.drafts.delete(path);
+    else this.state.drafts.set(path, { text: typed, message: '' });
     this.state.config = changed(this.state.config, path, value);
     delete this.state.remark;
-    this.edited();
+    this.edited(typed !== undefined);
   }
 
   /** Back to what the preset says. */
@@ -278,7 +280,7 @@ export class Calculator {
     return this.waiting || this.queue.length > 0;
   }
 
-  private edited(): void {
+  private edited(shown = false): void {
     const answer = () => {
       this.compute();
       this.changed('edit');
@@ -289,7 +291,7 @@ export class Calculator {
     }
     if (!this.waiting) this.later(answer);
     this.waiting = true;
-    this.changed('view');
+    if (!shown || this.fetching) this.changed('view');
   }
 
   private compute(again = true): void {

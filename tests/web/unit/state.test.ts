@@ -300,6 +300,26 @@ describe('an answer', () => {
     expect(engine.calls.at(-1)?.recipe).toEqual({ tensor_parallel: 4 });
   });
 
+  test('to what is typed is the first that is drawn: the field shows the text by itself', () => {
+    const work: (() => void)[] = [];
+    const changes: Change[] = [];
+    const calculator = new Calculator(
+      change => changes.push(change),
+      later => work.push(later),
+    );
+    calculator.start(smallEngine());
+    changes.length = 0;
+    calculator.set('/recipe/sequence_length', 4096, '4k');
+    expect(changes).toEqual([]);
+    expect(calculator.value('/recipe/sequence_length')).toBe(4096);
+    work[0]!();
+    expect(changes).toEqual(['edit']);
+    expect(calculator.state.drafts.get('/recipe/sequence_length')).toEqual({ text: '4k', message: '' });
+    calculator.set('/recipe/sequence_length', 2048);
+    expect(changes).toEqual(['edit', 'view']);
+    expect(calculator.state.drafts.size).toBe(0);
+  });
+
   test('to the choice of a preset waits for the paint that closes its list, and two choices come in their order', () => {
     const work: (() => void)[] = [];
     const changes: Change[] = [];

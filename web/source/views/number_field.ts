@@ -23,17 +23,18 @@ function numberInput(view: View, field: Field, value: Scalar | undefined, descri
   const read = (event: Event) => {
     const text = (event.target as HTMLInputElement).value;
     const parsed = parseNumber(text, rules);
+    // The text stays as typed ("4k") until the field is left.
     if (!parsed.ok) calculator.setDraft(path, text, parsed.message);
-    else {
-      if (parsed.value !== value) calculator.set(path, parsed.value);
-      // The text stays as typed ("4k") until the field is left.
-      calculator.setDraft(path, text, '');
-    }
+    else if (parsed.value !== calculator.value(path)) calculator.set(path, parsed.value, text);
+    else calculator.setDraft(path, text, '');
   };
   const leave = () => {
-    if (draft && draft.message === '') calculator.dropDraft(path);
+    if (calculator.state.drafts.get(path)?.message === '') calculator.dropDraft(path);
   };
+  // What is typed is drawn with its answer: a key may come before that.
   const press = (event: KeyboardEvent) => {
+    const draft = calculator.state.drafts.get(path);
+    const value = calculator.value(path);
     if (event.key === 'Enter') leave();
     else if (event.key === 'Escape' && draft) calculator.dropDraft(path);
     else if ((event.key === 'ArrowUp' || event.key === 'ArrowDown') && typeof value === 'number') {
