@@ -215,6 +215,28 @@ pageTest('dark and light can be switched and are remembered only when chosen', {
   assert.notEqual(await paper(), light);
 });
 
+pageTest('keys that come before a search or an answer is drawn count from what was typed', {}, async page => {
+  await openCalculator(page);
+  const [model, tokens] = await page.locator('trainmem-calculator').evaluate(async element => {
+    const find = selector => element.shadowRoot.querySelector(selector);
+    const type = (box, text, ...keys) => {
+      box.value = text;
+      box.dispatchEvent(new Event('input', { bubbles: true }));
+      for (const key of keys) box.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+    };
+    find('#picker-model').click();
+    await element.updateComplete;
+    type(find('#search-model'), 'mistral 7b v0.3', 'Enter');
+    await element.updateComplete;
+    const model = find('#picker-model .picked').textContent;
+    type(find('#field-recipe-sequence_length'), '2k', 'ArrowUp', 'ArrowUp');
+    await element.updateComplete;
+    return [model, find('#field-recipe-sequence_length').value];
+  });
+  assert.equal(model, 'Mistral 7B v0.3');
+  assert.equal(tokens, '8,192');
+});
+
 pageTest('an answer is drawn in a task of its own: a key finds its turn before it', {}, async page => {
   await openCalculator(page);
   const [atOnce, drawn] = await page.locator('trainmem-calculator').evaluate(async element => {

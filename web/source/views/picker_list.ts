@@ -2,6 +2,7 @@
 
 import { css, html, nothing } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
+import { afterPaint } from '../after_paint.js';
 import type { Preset, SectionName } from '../border.js';
 import { asText } from '../format.js';
 import { checkpointOf, detail, familyTitle, heading, search } from '../preset_search.js';
@@ -22,8 +23,26 @@ function pick(view: View, section: SectionName, preset: Preset | undefined, even
   close(view, root, section);
 }
 
-function keys(view: View, picker: PickerState) {
+/** The list of what its search box holds now. */
+const searched = (view: View, picker: PickerState, { value }: HTMLInputElement) =>
+  value === picker.query ? picker : opened(view, picker.section, value);
+
+/** A letter is on the screen before what it finds is looked for. */
+function type(view: View, box: HTMLInputElement): void {
+  afterPaint(() => {
+    const { picker } = view;
+    if (!picker || !box.isConnected) return;
+    const found = searched(view, picker, box);
+    if (found !== picker) view.setPicker(found);
+  });
+}
+
+const steering = ['ArrowDown', 'ArrowUp', 'PageDown', 'PageUp', 'Enter', 'Escape'];
+
+function keys(view: View, shown: PickerState) {
   return (event: KeyboardEvent) => {
+    if (!steering.includes(event.key)) return;
+    const picker = searched(view, shown, event.currentTarget as HTMLInputElement);
     const { matches, active, section } = picker;
     const last = matches.length - 1;
     const moves: Record<string, number> = {
@@ -35,8 +54,7 @@ function keys(view: View, picker: PickerState) {
     const next = moves[event.key];
     if (next !== undefined) view.setPicker({ ...picker, active: next });
     else if (event.key === 'Enter') pick(view, section, matches[active], event);
-    else if (event.key === 'Escape') close(view, (event.currentTarget as Element).getRootNode() as ShadowRoot, section);
-    else return;
+    else close(view, (event.currentTarget as Element).getRootNode() as ShadowRoot, section);
     event.preventDefault();
     event.stopPropagation();
   };
@@ -90,11 +108,11 @@ function families(section: SectionName, presets: readonly Preset[]): Family[] {
   return found;
 }
 
-/** A list as it opens: whole, at the preset that is chosen. */
-export function opened({ calculator }: View, section: SectionName): PickerState {
-  const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], '');
-  const chosen = matches.findIndex(preset => preset.id === (calculator.preset(section)?.id ?? ''));
-  return { section, query: '', matches, active: Math.max(0, chosen), drawn: inSight[section] };
+/** A list as it opens: whole, at the preset that is chosen; with a query at the first that matches. */
+export function opened({ calculator }: View, section: SectionName, query = ''): PickerState {
+  const matches = search(section, calculator.state.engine?.presets[lists[section]] ?? [], query);
+  const chosen = query ? 0 : matches.findIndex(preset => preset.id === (calculator.preset(section)?.id ?? ''));
+  return { section, query, matches, active: Math.max(0, chosen), drawn: inSight[section] };
 }
 
 export function list(view: View, picker: PickerState) {
@@ -155,11 +173,7 @@ export function list(view: View, picker: PickerState) {
         aria-autocomplete="list"
         aria-activedescendant=${current ? `option-${section}-${current.id}` : nothing}
         .value=${picker.query}
-        @input=${(event: Event) => {
-          const query = (event.target as HTMLInputElement).value;
-          const found = search(section, presets[lists[section]], query);
-          view.setPicker({ section, query, matches: found, active: 0, drawn: inSight[section] });
-        }}
+        @input=${(event: Event) => type(view, event.target as HTMLInputElement)}
         @keydown=${keys(view, picker)}
       />
     </div>
