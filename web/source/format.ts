@@ -19,26 +19,27 @@ const scales: Record<Units, readonly [number, string][]> = {
   ],
 };
 
-// A formatter is made once for each precision: making one takes longer than all else that an edit draws.
-const formatters = new Map<string, Intl.NumberFormat>();
+// Written out: the browser's own formatter takes longer to come than all else that is drawn first.
+/** With groups of three and `digits` after the point; where `fewer`, zeros at the end are left out. */
+function fixed(value: number, digits: number, fewer = false): string {
+  const [whole = '', fraction = ''] = value.toFixed(digits).split('.');
+  const shown = fewer ? fraction.replace(/0+$/, '') : fraction;
+  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (shown && `.${shown}`);
+}
 
-function formatted(value: number, least: number, most: number, kind: 'Fraction' | 'Significant' = 'Fraction'): string {
-  const key = `${least} ${most} ${kind}`;
-  let formatter = formatters.get(key);
-  if (!formatter) {
-    formatter = new Intl.NumberFormat('en', { [`minimum${kind}Digits`]: least, [`maximum${kind}Digits`]: most });
-    formatters.set(key, formatter);
-  }
-  return formatter.format(value);
+/** With so many digits that count. */
+function precise(value: number, digits: number, fewer = false): string {
+  const exponent = Number(value.toExponential(digits - 1).split('e')[1]);
+  return fixed(value, Math.max(0, digits - 1 - exponent), fewer);
 }
 
 /** A whole number with its groups of three: "85,899,345,920". */
-export const grouped = (value: number): string => formatted(value, 0, 3);
+export const grouped = (value: number): string => fixed(value, 3, true);
 
 function rounded(value: number, fraction?: number): string {
   const magnitude = Math.abs(value);
   const digits = fraction ?? (magnitude >= 1000 ? 0 : magnitude >= 10 ? 1 : 2);
-  return formatted(value, digits, digits).replace('-', '\u2212');
+  return fixed(value, digits).replace('-', '\u2212');
 }
 
 /** Bytes in the largest unit that leaves about one whole: "112.6 GiB", "2.62 TB", "512 bytes". */
@@ -79,7 +80,7 @@ export function percent(part: number, whole: number): string {
   const share = (100 * part) / whole;
   if (share > 0 && share < 0.1) return '< 0.1 %';
   const digits = share > 0 && share < 9.95 ? 1 : 0;
-  return `${formatted(share, digits, digits)} %`;
+  return `${fixed(share, digits)} %`;
 }
 
 /** "one_forward_one_backward" as words: "one forward one backward". */
@@ -120,12 +121,12 @@ export function duration(seconds: number): string {
   return seconds > 0 ? `${threeDigits(seconds * 1e6)} \u00b5s` : '0 s';
 }
 
-const threeDigits = (value: number) => (value >= 100 ? significant(value) : formatted(value, 3, 3, 'Significant'));
+const threeDigits = (value: number) => (value >= 100 ? significant(value) : precise(value, 3));
 
 /** So many digits that count, whole numbers in full: "3.35", "48.6", "11,219". */
 export function significant(value: number, digits = 3): string {
   const whole = Math.abs(value) >= 10 ** (digits - 1);
-  return whole ? formatted(value, 0, 0) : formatted(value, 1, digits, 'Significant');
+  return whole ? fixed(value, 0) : precise(value, digits, true);
 }
 
 /** What an answer or a preset holds of any type, as a number or as text. */

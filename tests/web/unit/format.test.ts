@@ -7,11 +7,13 @@ import {
   exactBytes,
   formula,
   gigabytes,
+  grouped,
   percent,
   plural,
   sentence,
   significant,
 } from '@source/format.js';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 describe('bytes', () => {
@@ -122,4 +124,23 @@ test('so many digits count, and whole numbers stand in full', () => {
   expect(significant(100.4)).toBe('100');
   expect(significant(11219.4)).toBe('11,219');
   expect(significant(1234.5, 4)).toBe('1,235');
+});
+
+test('digits, groups and roundings are those of the browser', () => {
+  const like = (value: number, options: Intl.NumberFormatOptions = {}) =>
+    new Intl.NumberFormat('en', options).format(value);
+  fc.assert(
+    fc.property(fc.maxSafeInteger(), value => {
+      expect(grouped(value)).toBe(like(value));
+    }),
+  );
+  fc.assert(
+    fc.property(fc.double({ min: 1e-5, max: 1e9, noNaN: true }), fc.integer({ min: 1, max: 4 }), (value, digits) => {
+      // A half in decimal digits is rounded as the number that stands for it.
+      fc.pre(!/5$/.test(String(value)));
+      expect(grouped(value)).toBe(like(value));
+      if (value < 10 ** (digits - 1))
+        expect(significant(value, digits)).toBe(like(value, { maximumSignificantDigits: digits }));
+    }),
+  );
 });
