@@ -193,3 +193,12 @@ pageTest('a link to another configuration asks for the engine before the script 
   release();
   assert.match(await headline(page), /GPT-2/);
 });
+
+pageTest('the meaning of a field is its description, though it is not drawn', {}, async page => {
+  await openCalculator(page);
+  const session = await page.context().newCDPSession(page);
+  const { nodes } = await session.send('Accessibility.getFullAXTree');
+  const field = nodes.find(({ role, name }) => role?.value === 'textbox' && name?.value === 'Micro-batch size');
+  assert.equal(field.description?.value, await page.locator('#field-recipe-micro_batch_size-help').textContent());
+  assert.notEqual(field.description.value, '');
+});

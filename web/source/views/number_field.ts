@@ -282,12 +282,10 @@ export const fieldStyles = css`
     border-color: var(--accent);
     background: radial-gradient(circle 7px at 25px 50%, var(--surface) 98%, transparent) var(--accent);
   }
+  /* Said as the description of its field. Not one that is clipped away: each would be a layer to look through at every
+     move of the pointer. */
   .help {
-    position: absolute;
-    inline-size: 1px;
-    block-size: 1px;
-    overflow: hidden;
-    clip-path: inset(50%);
+    display: none;
   }
   .message {
     grid-column: 1 / -1;
@@ -325,12 +323,9 @@ export const fieldStyles = css`
   }
   @container (max-width: 899px) {
     .field.explained .help {
-      position: static;
+      display: block;
       grid-column: 1 / -1;
-      inline-size: auto;
-      block-size: auto;
       padding-block: 2px 8px;
-      clip-path: none;
       color: var(--muted);
       font-size: 13px;
       line-height: 1.4;
