@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/tensor/autograd.h"
-#include "engine/tensor/dispatch_mode.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem {
@@ -12,11 +11,6 @@ namespace {
 
 constexpr const char* flat_param = "pytorch torch/distributed/fsdp/_flat_param.py";
 constexpr const char* runtime = "pytorch torch/distributed/fsdp/_runtime_utils.py";
-constexpr const char* init = "pytorch torch/distributed/fsdp/_init_utils.py: _init_param_handle_from_module";
-constexpr Rule moved_rule{"parameter to be sharded", "a group's weight while its flat parameter is made", init};
-constexpr Rule broadcast_rule{"broadcast buffer", "weights of the group on their way from the first GPU",
-                              "pytorch torch/csrc/distributed/c10d/reducer.cpp: BroadcastWork"};
-constexpr Rule shard_rule{"flat parameter shard", "this GPU's shard of a group's flat parameter", flat_param};
 constexpr Rule cast_rule{"shard in the computing format", "", flat_param};
 constexpr Rule host_rule{"shard from host memory", "",
                          "pytorch torch/distributed/fsdp/_flat_param.py: pre_unshard, _use_low_precision_shard"};
@@ -25,6 +19,7 @@ constexpr Rule flat_rule{"flat parameter",
 constexpr Rule whole_cast_rule{"flat parameter in the computing format",
                                "copy on which a group that is not sharded computes", flat_param};
 constexpr Rule flat_gradient_rule{"flat gradient", "", flat_param};
+constexpr Rule reduction_rule{"flat gradient in the reduction format", "", runtime};
 constexpr Rule reduced_rule{"reduced gradient shard", "", runtime};
 constexpr Rule gradient_rule{"sharded gradient", "this GPU's shard of the gradients; kept until the next forward",
                              runtime};
@@ -37,155 +32,8 @@ constexpr Rule hooked_rule{
 constexpr Rule hook_rule{"post-backward hook", "", runtime};
 constexpr Rule placeholder_rule{"empty gradient", "",
                                 "pytorch torch/distributed/fsdp/_flat_param.py: _use_unsharded_grad_views"};
-constexpr Rule attribute_rule{"empty flat parameter", "",
-                              "pytorch torch/distributed/fsdp/_flat_param.py: init_flat_param_attributes"};
-
-/// Weights are broadcast together up to this size. _init_utils.py, PARAM_BROADCAST_BUCKET_SIZE.
-constexpr std::int64_t broadcast_bucket = std::int64_t{250} << 20;
-
-/// Where a weight may begin: addresses of the gathered weights are multiples of 16 bytes. _flat_param.py,
-/// _get_aligned_numel.
-Size aligned(Size elements, const Tensor& weight) {
-  const std::int64_t bits_of_one = std::max<std::int64_t>(bits(weight.dtype()), 1);  // no weight is of no format
-  return round_up(elements, Size(128 / bits_of_one));
-}
 
 }  // namespace
-
-Fsdp1::Fsdp1(const Fsdp1Words& words, ShardedFormats formats) : words_(words), formats_(formats) {
-  active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
-    return make(shape, dtype, name);
-  };
-}
-
-Fsdp1::~Fsdp1() { active_run().new_parameters.maker = nullptr; }
-
-int Fsdp1::open_group(ModulePart part) {
-  Group group;
-  group.root = part == ModulePart::root;
-  group.layer = active_run().layer;
-  open_ = groups_.size();
-  groups_.push_back(std::move(group));
-  return static_cast<int>(open_);
-}
-
-Tensor Fsdp1::make(const Shape& shape, DType dtype, const char* /*name*/) {
-  const Run& run = active_run();
-  const bool adapter = run.settings.fine_tuning.rank > 0 && !run.new_parameters.frozen;
-  Group& group = groups_[adapter ? adapters_beside(open_) : open_];
-  group.stored = dtype;
-  group.frozen = run.new_parameters.frozen;
-  Tensor weight = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
-  weight->requires_grad = !run.new_parameters.frozen;
-  group.padded = aligned(group.padded, weight) + shape.elements();
-  // The first adapter's forward follows the previous block's: in backward it starts that block's gather.
-  if (adapter && group.weights.empty())
-    weight->gradient_hook = [this, block = open_](const Tensor&) {
-      if (words_.backward_prefetch != BackwardPrefetch::none) prefetch_in_backward(block);
-    };
-  group.weights.push_back(weight);
-  group.places.push_back(made_++);
-  return weight;
-}
-
-std::size_t Fsdp1::adapters_beside(std::size_t index) {
-  if (groups_[index].adapters < 0) {
-    Group group;
-    group.layer = groups_[index].layer;
-    groups_[index].adapters = static_cast<int>(groups_.size());
-    groups_.push_back(std::move(group));
-  }
-  return static_cast<std::size_t>(groups_[index].adapters);
-}
-
-void Fsdp1::close_groups() {
-  Run& run = active_run();
-  const Set<Component> component(run.component, Component::weights);
-  LayerStretches stretches;
-  for (Group& group : groups_)
-    if (!group.root) divide(group, stretches);
-  for (Group& group : groups_)
-    if (group.root) divide(group, stretches);
-  stretches.leave();
-  register_parts();
-}
-
-// The weights come to the GPU, are broadcast (sync_module_states) and laid into a flat parameter; of this the shard is
-// a copy. What they took stays in the allocator. Records of steps begin when it is over, with empty pools.
-void Fsdp1::divide(Group& group, LayerStretches& stretches) const {
-  const Layer layer(group.layer);
-  stretches.enter(group.layer);
-  group.padded = round_up(group.padded, words_.shards);
-  const Shape shard{group.padded / words_.shards};
-  const Label label{&shard_rule, "flat parameter shard"};
-  std::vector<Tensor> passing;
-  if (!DispatchMode::is_on()) {
-    const Set<Component> component(active_run().component, Component::gathered_parameters);
-    for (const Tensor& weight : group.weights) passing.push_back(allocate(weight.shape(), group.stored, {&moved_rule}));
-    Size bucket = 0;
-    for (const Tensor& weight : group.weights) {
-      bucket += weight.elements();
-      if (bucket * bits(group.stored) / 8 < broadcast_bucket && &weight != &group.weights.back()) continue;
-      passing.push_back(allocate({bucket}, group.stored, {&broadcast_rule}));
-      bucket = 0;
-    }
-    passing.push_back(allocate({group.padded}, group.stored, {&flat_rule}));
-    if (formats_.offloaded) passing.push_back(allocate(shard, group.stored, label));
-  }
-  group.shard = formats_.offloaded ? allocate_nothing(shard, group.stored) : allocate(shard, group.stored, label);
-  note_kept(group.shard, shard_rule);
-}
-
-void Fsdp1::initialise_lazily() {
-  initialised_ = true;
-  Run& run = active_run();
-  const Set<Component> component(run.component, Component::gathered_parameters);
-  LayerStretches stretches;
-  for (const Group& group : groups_) {
-    stretches.enter(group.layer);
-    const DType computed = group.weights[0].dtype();
-    if (computed != group.stored) allocate({group.padded / words_.shards}, computed, {&attribute_rule});
-    if (is_whole()) continue;
-    allocate({group.padded}, computed, {&attribute_rule});
-    if (computed != group.stored) allocate({group.padded}, group.stored, {&attribute_rule});
-  }
-}
-
-// The optimizer sees the parameters as they were, each the stretch of it that lies in this GPU's shard (the first one's
-// here), or in its own shape under NO_SHARD: _flat_param.py, _use_sharded_views.
-void Fsdp1::cut_parts(Group& group) const {
-  const Size shard = group.padded / words_.shards;
-  Size begin = 0;
-  for (const Tensor& weight : group.weights) {
-    begin = aligned(begin, weight);
-    if (begin.value() >= shard.value()) break;
-    const Size end = begin + weight.elements();
-    const Size inside = end.value() < shard.value() ? weight.elements() : shard - begin;
-    const Shape shape = is_whole() ? weight.shape() : Shape{inside};
-    group.parts.push_back(alias(group.shard, shape, contiguous_strides(shape)));
-    group.parts.back()->requires_grad = !group.frozen;
-    begin = end;
-  }
-}
-
-// named_parameters() goes through the modules, so that the root's last weights come after those of the blocks.
-void Fsdp1::register_parts() {
-  struct Registered {
-    std::size_t place;
-    const Tensor* part;
-    std::int32_t layer;
-  };
-  std::vector<Registered> all;
-  for (Group& group : groups_) {
-    cut_parts(group);
-    for (std::size_t i = 0; i < group.parts.size(); ++i) all.push_back({group.places[i], &group.parts[i], group.layer});
-  }
-  std::sort(all.begin(), all.end(), [](const Registered& a, const Registered& b) { return a.place < b.place; });
-  for (const Registered& each : all) {
-    const Layer layer(each.layer);
-    register_parameter(*each.part);
-  }
-}
 
 void Fsdp1::gather(Group& group) {
   if (group.flat.defined()) return;
@@ -239,7 +87,15 @@ Tensor Fsdp1::before_forward(int index, Tensor input) {
     hold(gradient);
   });
   if (hooked.get() != input.get()) hold(input);
+  if (hooked.get() == input.get() && !again) reduce_at_gradient(static_cast<std::size_t>(index));
   return hooked;
+}
+
+// Nothing tells that an embedding's backward is done but its weight's gradient: it is reduced there.
+void Fsdp1::reduce_at_gradient(std::size_t index) {
+  const Group& group = groups_[index];
+  if (group.root || group.frozen || group.weights.size() != 1) return;
+  group.weights[0]->gradient_hook = [this, index](const Tensor&) { after_backward(index); };
 }
 
 Tensor Fsdp1::before_recomputation(int index, Tensor input) {
@@ -259,9 +115,23 @@ Tensor Fsdp1::after_forward(int index, Tensor output) {
     free_after_forward(adapters);
     adapters.reduced = false;
   }
-  if (!again) forward_order_.push_back(at);
+  if (!again) note_forward(at);
   add_output(index, output);
   return output;
+}
+
+// Each forward has views of its own of the flat parameter: what a second one's backward gives is laid flat at once
+// (_flat_param.py, _get_unflat_views: torch.split), and added to the others' there.
+void Fsdp1::note_forward(std::size_t index) {
+  Group& group = groups_[index];
+  const bool ran = std::find(forward_order_.begin(), forward_order_.end(), index) != forward_order_.end();
+  forward_order_.push_back(index);
+  if (!ran || is_whole()) return;
+  group.ran_twice = true;
+  for (const Tensor& weight : group.weights)
+    weight->gradient_hook = [padded = group.padded](const Tensor& leaf) {
+      allocate({padded}, leaf.dtype(), {&flat_gradient_rule});
+    };
 }
 
 void Fsdp1::add_output(int index, const Tensor& output) {
@@ -349,7 +219,12 @@ void Fsdp1::reduce(std::size_t index) {
   // The views' backward lays the gradients into one, with zeros for the padding: the reduction copies nothing.
   // Autograd holds it until this hook has returned, also where it was added to an earlier micro-batch's.
   const Tensor flat_gradient = allocate({group.padded}, group.weights[0].dtype(), {&flat_gradient_rule});
-  for (const Tensor& weight : group.weights) weight->grad.reset();
+  std::vector<Tensor> first;  // of a module that ran twice: laid flat, too, and the second one is added to it
+  for (const Tensor& weight : group.weights) {
+    if (group.ran_twice) first.push_back(weight->grad);
+    weight->grad.reset();
+  }
+  if (group.ran_twice) allocate({group.padded}, group.weights[0].dtype(), {&flat_gradient_rule});
   reshard_after_backward(index);
   if (!reduces_) {
     if (group.unreduced.defined()) return;  // added in place
@@ -369,14 +244,17 @@ void Fsdp1::reduce(std::size_t index) {
   for (const Tensor& part : group.parts) part->grad = alias(reduced, part.shape(), part->strides);
 }
 
-/// _runtime_utils.py: _reduce_grad, and _reduce_grad_no_shard, which reduces in place.
+/// _runtime_utils.py: _post_backward_hook casts to the reduction format; _reduce_grad, and _reduce_grad_no_shard, which
+/// reduces in place.
 Tensor Fsdp1::reduce_across(const Group& group, const Tensor& flat_gradient) const {
   Run& run = active_run();
-  const DType computed = flat_gradient.dtype();
+  const DType reduction = formats_.reduction == DType::automatic ? flat_gradient.dtype() : formats_.reduction;
   const Shape shard{group.padded / words_.shards};
   const Set<Stream> stream(run.stream, Stream::reduce_scatter);
-  Tensor reduced = is_whole() ? flat_gradient : allocate(shard, computed, {&reduced_rule});
-  if (computed == group.stored) return reduced;
+  const bool casts = reduction != flat_gradient.dtype();
+  const Tensor whole = casts ? allocate({group.padded}, reduction, {&reduction_rule}) : flat_gradient;
+  Tensor reduced = is_whole() ? whole : allocate(shard, reduction, {&reduced_rule});
+  if (reduction == group.stored) return reduced;
   const Set<Stream> of_groups(run.stream, words_.replicated ? Stream::communication : Stream::reduce_scatter);
   return allocate(shard, group.stored, {&reduced_rule});
 }

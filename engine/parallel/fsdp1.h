@@ -2,15 +2,15 @@
 //
 // Forward: the shard is cast to the computing format, gathered into the whole flat parameter and freed after the
 // group's forward (the root's stays). Backward: gathered again, the next group's gather is started early; the
-// gradients of the group's parameters are laid into one flat gradient, reduce-scattered and cast to the shard's
-// format. Gradients set to none stay allocated until the next forward. Of frozen weights nothing is reduced.
-// With CPUOffload the shards come from host memory to be gathered; gradients go there, and their shards on the GPU stay
-// until the whole backward has ended.
-// Under SHARD_GRAD_OP the whole flat parameters stay from the forward to the end of the backward that reduces. Hybrid
-// shards are reduced once more among the groups, in place, on a stream of its own. Under NO_SHARD each GPU holds the
-// flat parameters whole: with mixed precision a group computes on a cast copy, and gradients are reduced in place.
-// Adapters are wrapped apart from them (peft utils/other.py: fsdp_auto_wrap_policy); here a block's are gathered
-// together. Source: pytorch torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
+// gradients of the group's parameters are laid into one flat gradient, cast to the reduction format, reduce-scattered
+// and cast to the shard's format. Gradients set to none stay allocated until the next forward. Of frozen weights
+// nothing is reduced. With CPUOffload the shards come from host memory to be gathered; gradients go there, and their
+// shards on the GPU stay until the whole backward has ended. Under SHARD_GRAD_OP the whole flat parameters stay from
+// the forward to the end of the backward that reduces. Hybrid shards are reduced once more among the groups, in place,
+// on a stream of its own. Under NO_SHARD each GPU holds the flat parameters whole: with mixed precision a group
+// computes on a cast copy, and gradients are reduced in place. Adapters are wrapped apart from them (peft
+// utils/other.py: fsdp_auto_wrap_policy); here a block's are gathered together. Source: pytorch
+// torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
 #pragma once
 
 #include <vector>
@@ -71,6 +71,7 @@ class Fsdp1 : public ModuleWrapper {
     int adapters = -1;  ///< group of the adapters beside these weights; -1: none
     bool frozen = false;
     bool root = false;
+    bool ran_twice = false;        ///< in one forward of the model
     bool reduced = false;          ///< in this backward
     bool awaits_backward = false;  ///< its forward has run, its backward has not begun
     std::int32_t layer = -1;
@@ -86,6 +87,9 @@ class Fsdp1 : public ModuleWrapper {
   void initialise_lazily();
   void cut_parts(Group& group) const;
   void register_parts();
+  /// This step's forward of a module has ended: the first one, or another of a module that the model runs twice.
+  void note_forward(std::size_t group);
+  void reduce_at_gradient(std::size_t group);
   void gather(Group& group);
   void gather_all(std::size_t group);
   void lay_aside(const Group& group) const;
