@@ -166,7 +166,7 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 
-enum class Framework { pytorch, transformers, torchtitan, torchtune, megatron, deepspeed, litgpt };
+enum class Framework { pytorch, transformers, torchtitan, torchtune, megatron, deepspeed, litgpt, llm_foundry };
 enum class Precision { fp32, bf16, fp16, bf16_mixed, fp16_mixed, bf16_autocast, fp16_autocast, fsdp_bf16, fp8 };
 enum class Optimizer {
   adamw,

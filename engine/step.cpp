@@ -5,6 +5,7 @@
 #include "engine/blocks/adapter_format.h"
 #include "engine/blocks/adapter_targets.h"
 #include "engine/blocks/causal_model.h"
+#include "engine/blocks/llm_foundry/loop.h"
 #include "engine/config/formats.h"
 #include "engine/config/shard_group.h"
 #include "engine/optimizer/step.h"
@@ -66,6 +67,8 @@ struct Loop {
   bool holds_tokens = false;  ///< through the optimizer's step, until the next micro-batch comes
   bool holds_labels = false;  ///< the same
   bool holds_logits = false;  ///< until the next micro-batch has logits of its own
+  bool copies_batch = false;  ///< for metrics, which it evaluates after backward
+  bool adds_shards = false;   ///< FSDP: every micro-batch reduces its gradients
 };
 
 Loop loop_of(const Recipe& recipe) {
@@ -87,6 +90,12 @@ Loop loop_of(const Recipe& recipe) {
     loop.holds_tokens = true;
     loop.holds_labels = true;
     loop.holds_logits = true;
+  }
+  if (recipe.framework == Framework::llm_foundry) {  // composer trainer/trainer.py: _train_microbatch, state.outputs
+    loop.drops_logits = false;
+    loop.holds_logits = true;
+    loop.copies_batch = true;
+    loop.adds_shards = true;
   }
   return loop;
 }
@@ -194,13 +203,14 @@ class Training {
       const Repeat repeat(options_.fold && shortened && i == 2 ? Size(count) - Size(2) : Size(1));
       std::string name = "step " + std::to_string(step);
       if (count > 1) name += " micro-batch " + std::to_string(i);
-      if (wrapper_) wrapper_->set_last_micro_batch(i == run);
+      if (wrapper_) wrapper_->set_last_micro_batch(i == run || loop_.adds_shards);
       if (ddp_) ddp_->set_last_micro_batch(i == run);
       if (zero_) zero_->set_last_micro_batch(i == run);
       micro_batch(model, step, name, labels, i == run);
       keep_inputs();
     }
     if (!loop_.holds_tokens) ids_.reset();
+    attention_mask_.reset();
     if (loop_.holds_labels) labels_ = std::move(labels);
   }
 
@@ -208,11 +218,16 @@ class Training {
     run_.begin_phase(step, Phase::forward, name + " forward");
     ids_.reset();
     labels.reset();
+    attention_mask_.reset();
     ids_ = make_tokens(config_.recipe, "token ids");
     Tensor token_mask;
     if (config_.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::masked)
       token_mask = make_tokens(config_.recipe, "attention mask");
     std::vector<Tensor> mask;
+    if (loop_.copies_batch) {
+      attention_mask_ = llm_foundry::attention_mask(config_.recipe);
+      mask = llm_foundry::copy_of_batch(config_.recipe);
+    }
     if (takes_positions()) positions_ = make_tokens(config_.recipe, "positions");
     labels = make_tokens(config_.recipe, "labels");
     if (takes_positions()) mask = make_block_mask(config_.recipe);
@@ -241,6 +256,7 @@ class Training {
       if (zero_) zero_->end_backward();
       if (zero_ && last) zero_->reduce();
     });
+    if (loop_.copies_batch) llm_foundry::evaluate_metrics(logits, labels);
     if (loop_.holds_logits) logits_ = std::move(logits);
     let_go(mask);
     model.drop_output();
@@ -276,10 +292,11 @@ class Training {
   const Formats formats_;
   const Loop loop_;
   std::unique_ptr<ModuleWrapper> wrapper_;
-  Tensor ids_;        ///< of the current micro-batch
-  Tensor labels_;     ///< of the last micro-batch, where the loop holds them
-  Tensor logits_;     ///< the same
-  Tensor positions_;  ///< passed to a model whose embeddings are shards, or to today's torchtitan
+  Tensor ids_;             ///< of the current micro-batch
+  Tensor labels_;          ///< of the last micro-batch, where the loop holds them
+  Tensor logits_;          ///< the same
+  Tensor attention_mask_;  ///< beside them, where the loop has one
+  Tensor positions_;       ///< passed to a model whose embeddings are shards, or to today's torchtitan
   struct Given {
     Tensor ids, positions;
   };

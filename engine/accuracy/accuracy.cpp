@@ -30,6 +30,7 @@ constexpr FileKind file_kinds[] = {
     {"torchtitan_2026", "torchtitan of 2026, FSDP2"},
     {"torchtitan", "torchtitan, FSDP2"},
     {"litgpt", "litgpt, drawn at random"},
+    {"llm_foundry", "llm-foundry"},
     {"torchtune", "torchtune, drawn at random"},
     {"zero", "ZeRO 1, 2 and 3"},
 };
@@ -42,7 +43,7 @@ std::string kind_of(const CaseScore& one) {
 }
 
 std::string framework_of(const CaseScore& one) {
-  for (const char* framework : {"torchtitan", "torchtune", "litgpt"})
+  for (const char* framework : {"torchtitan", "torchtune", "litgpt", "llm_foundry"})
     if (starts_with(one.file, framework)) return framework;
   if (starts_with(one.file, "zero")) return "deepspeed";
   return "transformers";

@@ -208,7 +208,7 @@ void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) 
   recipe.sequence_parallel = settings.flag("sequence_parallel");
   if (settings.flag("loss_parallel")) recipe.loss = Loss::vocabulary_parallel;
   recipe.data_parallel_size = world / std::max<std::int64_t>(recipe.tensor_parallel, 1);
-  if (kind == "ddp" || kind == "tune" || kind == "litgpt" || kind == "tp_plan" || kind.empty()) {
+  if (kind == "ddp" || kind == "tune" || kind == "litgpt" || kind == "tp_plan" || kind == "foundry" || kind.empty()) {
     recipe.data_parallel = DataParallel::ddp;
     recipe.ddp_bucket_mb = settings.integer("bucket_cap_mb", recipe.ddp_bucket_mb);
     recipe.gradient_as_bucket_view = settings.flag("gradient_as_bucket_view");
@@ -260,6 +260,26 @@ void read_torchtune(Settings& settings, Recipe& recipe) {
 void read_litgpt(Recipe& recipe) {
   recipe.framework = Framework::litgpt;
   recipe.loss = Loss::chunked;
+}
+
+/// Composer's FSDP is FSDP1, with the modules wrapped as llm-foundry says.
+void read_llm_foundry(Settings& settings, const json& model, Config& config) {
+  // Unlike transformers' class, it has biases beside ALiBi, too.
+  const bool bias = !model.value("no_bias", false);
+  config.model.norm_bias = config.model.attention_bias = bias;
+  config.model.attention_output_bias = config.model.mlp_bias = bias;
+  Recipe& recipe = config.recipe;
+  recipe.framework = Framework::llm_foundry;
+  recipe.attention = AttentionKernel::flash;
+  recipe.loss = Loss::fused;
+  recipe.fsdp_wrap_embeddings = true;
+  recipe.fsdp_backward_prefetch = BackwardPrefetch::backward_post;
+  if (settings.text("backward_prefetch") == "BACKWARD_PRE")
+    recipe.fsdp_backward_prefetch = BackwardPrefetch::backward_pre;
+  if (settings.text("strategy") == "SHARD_GRAD_OP") recipe.reshard_after_forward = Reshard::never;
+  if (recipe.precision != Precision::fsdp_bf16) return;
+  recipe.data_parallel = DataParallel::fsdp;
+  recipe.fsdp_version = 1;
 }
 
 }  // namespace
@@ -335,6 +355,7 @@ std::string translate_case(const json& trace_case, Config& config) {
   if (kind == "titan") read_torchtitan(settings, recipe);
   if (kind == "tune") read_torchtune(settings, recipe);
   if (kind == "litgpt") read_litgpt(recipe);
+  if (kind == "foundry") read_llm_foundry(settings, model, config);
   return settings.reasons();
 }
 

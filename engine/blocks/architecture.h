@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <vector>
@@ -52,6 +53,8 @@ class Architecture {
   explicit Architecture(const Model& description, DType dtype) : model(description), weights(dtype) {}
   virtual ~Architecture() = default;
   virtual void make_embedding() = 0;
+  /// A position table that is a sharded module of its own; else make_embedding makes it.
+  virtual void make_positions() {}
   virtual std::unique_ptr<Block> make_block(std::int64_t layer) = 0;
   virtual void make_head() = 0;
   /// What every part of a pipeline holds of what make_embedding makes.
@@ -78,6 +81,8 @@ class Architecture {
 
   /// Runs as soon as the token embedding has returned, where it is a sharded module of its own.
   Forward after_embedding;
+  /// The same around the position table: what it is given, and its forward.
+  std::function<Tensor(const Tensor& positions, const Forward& table)> around_positions;
 
   const Model model;
   const DType weights;

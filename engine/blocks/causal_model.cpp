@@ -47,8 +47,9 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
       conventions_(conventions_of(recipe, architecture_->model, active_run().settings.legacy_models)),
       wrapper_(wrapper),
       part_(part) {
-  // A tied embedding belongs to one group with the head.
-  const bool apart = recipe.fsdp_wrap_embeddings && !architecture_->model.tie_word_embeddings;
+  // A tied embedding belongs to one group with the head, or runs a second time as the head.
+  const bool tied = architecture_->model.tie_word_embeddings;
+  const bool apart = conventions_.shards_every_child || (recipe.fsdp_wrap_embeddings && !tied);
   const bool root = !apart && (part_.first || part_.last);
   if (wrapper_ != nullptr && (part_.first || root))
     embedding_group_ = wrapper_->open_group(apart ? ModulePart::embedding : ModulePart::root);
@@ -56,6 +57,9 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
     architecture_->make_embedding();
   else
     architecture_->make_buffers();
+  if (wrapper_ != nullptr && conventions_.shards_every_child && architecture_->model.learned_positions > 0)
+    position_group_ = wrapper_->open_group(ModulePart::embedding);
+  architecture_->make_positions();
   make_blocks();
   if (wrapper_ != nullptr && (part_.last || root)) {
     head_group_ = embedding_group_;
@@ -135,6 +139,10 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
       embedding_returned = true;
       return wrapper_->after_forward(embedding_group_, std::move(embedded));
     };
+  if (position_group_ >= 0)
+    architecture_->around_positions = [this](const Tensor& positions, const Forward& table) {
+      return wrapper_->after_forward(position_group_, table(wrapper_->before_forward(position_group_, positions)));
+    };
   ForwardState state =
       part_.first ? architecture_->begin(ids, recipe_.attention) : architecture_->resume(ids, recipe_.attention);
   state.inputs.repeated_heads = state.sliding_inputs.repeated_heads = conventions_.repeats_heads;
@@ -157,7 +165,11 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
   if (!part_.last) return hidden;
   if (wrapper_ != nullptr && embedding_group_ != head_group_)
     hidden = wrapper_->before_forward(head_group_, std::move(hidden));
-  return architecture_->end(std::move(hidden));
+  hidden = architecture_->end(std::move(hidden));
+  if (wrapper_ == nullptr || !conventions_.shards_every_child) return hidden;
+  hidden = wrapper_->after_forward(head_group_, std::move(hidden));
+  wrapper_->before_forward(embedding_group_, ids);  // its second forward: the head
+  return hidden;
 }
 
 Tensor CausalModel::forward_part(const Tensor& input) {
@@ -187,7 +199,8 @@ Tensor CausalModel::forward(const Tensor& ids) {
   }
   Tensor logits = architecture_->head(hidden_);
   if (conventions_.returns_fp32_logits) logits = to(std::move(logits), DType::float32, "fp32 logits");
-  if (wrapper_ != nullptr) logits = wrapper_->after_forward(head_group_, std::move(logits));
+  const int of_logits = conventions_.shards_every_child ? embedding_group_ : head_group_;
+  if (wrapper_ != nullptr) logits = wrapper_->after_forward(of_logits, std::move(logits));
   if (architecture_->loss_is_outside()) {
     hidden_.reset();
     if (wrapper_ != nullptr) wrapper_->end_forward();
@@ -210,6 +223,7 @@ void CausalModel::make_chunks() {
 }
 
 Tensor CausalModel::loss_of_logits(Tensor& logits, const Tensor& labels) {
+  if (conventions_.has_its_own_loss) return architecture_->loss(logits, labels);
   switch (recipe_.loss) {
     case Loss::legacy: {  // the caller holds the 16-bit logits beside
       Tensor output = logits;

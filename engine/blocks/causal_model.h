@@ -57,6 +57,7 @@ class CausalModel {
   ModuleWrapper* wrapper_;
   PipelineChunk part_;
   int embedding_group_ = -1;  ///< -1: none
+  int position_group_ = -1;
   int head_group_ = -1;
   std::vector<int> groups_;            ///< of each block
   std::vector<Tensor> chunks_;         ///< logits, where they are made in chunks

@@ -50,6 +50,16 @@ Conventions of_litgpt(const Recipe& recipe) {
   return result;
 }
 
+/// composer distributed/dist_strategy.py: prepare_fsdp_module wraps first and recomputes inside; llm-foundry
+/// models/mpt/modeling_mpt.py: MPTForCausalLM (_fsdp_wrap of the children), ComposerMPTCausalLM.loss.
+Conventions of_llm_foundry() {
+  Conventions result;
+  result.shards_what_recomputes = true;
+  result.shards_every_child = true;
+  result.has_its_own_loss = true;
+  return result;
+}
+
 }  // namespace
 
 bool uses_cuda_graphs(const Recipe& recipe) {
@@ -63,6 +73,7 @@ Conventions conventions_of(const Recipe& recipe, const Model& model, bool legacy
     case Framework::torchtitan: return of_torchtitan(recipe, model);
     case Framework::torchtune: return of_torchtune(recipe);
     case Framework::litgpt: return of_litgpt(recipe);
+    case Framework::llm_foundry: return of_llm_foundry();
     default: return of_transformers(recipe, legacy_models);
   }
 }

@@ -21,6 +21,10 @@ struct Conventions {
   bool makes_logits_in_chunks = true;
   /// A chunked loss makes each chunk's logits itself and runs their backward at once, before the model's own.
   bool differentiates_chunks = false;
+  /// Every child of the model is sharded apart: embedding, position table, final norm; a tied embedding runs twice.
+  bool shards_every_child = false;
+  /// The loss, of whatever kind, is the training loop's own.
+  bool has_its_own_loss = false;
   /// The loss is compiled.
   bool compiles_loss = false;
 };

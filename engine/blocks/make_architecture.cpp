@@ -1,5 +1,6 @@
 #include "engine/blocks/architecture.h"
 #include "engine/blocks/litgpt/decoder.h"
+#include "engine/blocks/llm_foundry/mpt.h"
 #include "engine/blocks/torchtitan/llama.h"
 #include "engine/blocks/torchtune/decoder.h"
 #include "engine/blocks/transformers/families.h"
@@ -15,6 +16,8 @@ std::unique_ptr<Architecture> make_architecture(const Model& whole, const Recipe
     return torchtune::make_decoder(model, weights);
   if (recipe.framework == Framework::litgpt)
     return litgpt::describes(model) ? litgpt::make_decoder(model, weights, recipe) : nullptr;
+  if (recipe.framework == Framework::llm_foundry)
+    return llm_foundry::describes(model) ? llm_foundry::make_mpt(model, weights) : nullptr;
   if (recipe.framework != Framework::torchtitan) return transformers::make_architecture(model, weights);
   if (!torchtitan::describes(model)) return nullptr;
   return torchtitan::make_llama(model, weights, recipe);

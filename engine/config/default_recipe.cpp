@@ -44,6 +44,15 @@ Recipe default_recipe(Framework framework, TorchtitanRelease release) {
       recipe.gradient_clipping = false;
       recipe.loss = Loss::chunked;
       break;
+    case Framework::llm_foundry:  // yamls/pretrain; composer utils/parallelism.py: FSDPConfig; DecoupledAdamW's loop
+      recipe.precision = Precision::fsdp_bf16;
+      recipe.data_parallel = DataParallel::fsdp;
+      recipe.fsdp_version = 1;
+      recipe.fsdp_backward_prefetch = BackwardPrefetch::backward_post;
+      recipe.optimizer_implementation = OptimizerImplementation::for_loop;
+      recipe.attention = AttentionKernel::flash;
+      recipe.loss = Loss::fused;
+      break;
     case Framework::megatron:  // --bf16 with its fusions, --make-vocab-size-divisible-by 128
       recipe.precision = Precision::bf16_mixed;
       recipe.optimizer_implementation = OptimizerImplementation::fused;

@@ -30,7 +30,7 @@ inline constexpr Field recipe_fields[] = {
      "Precision", "Number format of the gradients; auto: as precision says."},
     {"/recipe/gradient_reduce_dtype", "gr_dtype", [](Config& c) -> Member { return c.recipe.gradient_reduce_dtype; }, 0,
      0, "", "Precision",
-     "Number format in which gradients are reduced over GPUs; auto: as precision says, fp32 in torchtitan."},
+     "Number format in which gradients are reduced over GPUs; auto: as precision says, fp32 in torchtitan and llm-foundry."},
     {"/recipe/optimizer_state_dtype", "os_dtype", [](Config& c) -> Member { return c.recipe.optimizer_state_dtype; }, 0,
      0, "", "Precision", "Number format of the optimizer states; auto: as optimizer and precision say."},
     {"/recipe/activations_dtype", "a_dtype", [](Config& c) -> Member { return c.recipe.activations_dtype; }, 0, 0, "",

@@ -14,7 +14,7 @@ constexpr const char* gpu_architectures[] = {"unknown", "pascal", "volta",     "
                                              "ada",     "hopper", "blackwell", "blackwell_rtx", "cdna",
                                              "cdna3",   "cdna4",  "rdna",      "other"};
 constexpr const char* frameworks[] = {"pytorch",  "transformers", "torchtitan", "torchtune",
-                                      "megatron", "deepspeed",    "litgpt"};
+                                      "megatron", "deepspeed",    "litgpt",     "llm_foundry"};
 constexpr const char* precisions[] = {"fp32",          "bf16",          "fp16",      "bf16_mixed", "fp16_mixed",
                                       "bf16_autocast", "fp16_autocast", "fsdp_bf16", "fp8"};
 constexpr const char* optimizers[] = {"adamw",
@@ -84,7 +84,7 @@ Words words(QkNorm) { return list<QkNorm::full>(qk_norms); }
 Words words(Positions) { return list<Positions::none>(positions); }
 Words words(RouterAuxiliaryLoss) { return list<RouterAuxiliaryLoss::masked>(router_auxiliary_losses); }
 Words words(GpuArchitecture) { return list<GpuArchitecture::other>(gpu_architectures); }
-Words words(Framework) { return list<Framework::litgpt>(frameworks); }
+Words words(Framework) { return list<Framework::llm_foundry>(frameworks); }
 Words words(Precision) { return list<Precision::fp8>(precisions); }
 Words words(Optimizer) { return list<Optimizer::none>(optimizers); }
 Words words(OptimizerImplementation) { return list<OptimizerImplementation::in_backward>(optimizer_implementations); }

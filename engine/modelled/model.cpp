@@ -1,6 +1,7 @@
 // What the forwards of blocks/transformers do not do: each follows its Hugging Face class, so a model that differs
 // from its class where the class has no choice has no forward.
 #include <string>
+#include <string_view>
 
 #include "engine/blocks/transformers/families.h"
 #include "engine/blocks/transformers/llama_form.h"
@@ -69,6 +70,12 @@ void add(Issues& issues, const char* path, const std::string& message, const std
   issues.push_back({"not_yet_modelled", path, message, hint});
 }
 
+/// What else helps: llm-foundry's own MPT has what transformers' has not.
+std::string alternative(const std::string& type, std::string_view path) {
+  const bool of_mpt = type == "mpt" && (path == "/model/positions" || path == "/model/norm_bias");
+  return of_mpt ? ", or choose framework llm_foundry." : ", or choose another model_type.";
+}
+
 }  // namespace
 
 void report_not_modelled_model(const Config& config, Issues& issues) {
@@ -86,7 +93,7 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
     add(issues, fixed.path,
         "A model of type " + type + " with " + std::string(field.name()) + " " + value_words(field, config) +
             " is not yet modelled.",
-        "Set it to " + value_words(field, of_class) + ", or choose another model_type.");
+        "Set it to " + value_words(field, of_class) + alternative(type, fixed.path));
   }
   if (llama_form) return;
   const Model& model = config.model;

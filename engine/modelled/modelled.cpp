@@ -329,6 +329,8 @@ void report_not_modelled(const Config& config, Issues& issues) {
     if (config.recipe.framework == Framework::litgpt) report_not_modelled_litgpt(config, issues);
     if (uses_megatron_deepspeed(config.recipe)) {
       report_not_modelled_megatron_deepspeed(config, issues);
+    } else if (config.recipe.framework == Framework::llm_foundry) {
+      report_not_modelled_llm_foundry(config, issues);
     } else {
       report_not_modelled_tensor(config, issues);
       report_not_modelled_model(config, issues);

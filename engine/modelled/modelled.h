@@ -28,6 +28,8 @@ void report_not_modelled_experts(const Config& config, Issues& issues);
 void report_not_modelled_torchtitan(const Config& config, Issues& issues);
 /// The same for litgpt.
 void report_not_modelled_litgpt(const Config& config, Issues& issues);
+/// The same for llm-foundry.
+void report_not_modelled_llm_foundry(const Config& config, Issues& issues);
 
 /// The same for layers of kinds that a model's class has none of, or that a framework lacks.
 void report_not_modelled_layer_types(const Config& config, Issues& issues);

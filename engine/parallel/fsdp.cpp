@@ -18,10 +18,12 @@ bool wraps_on_one_gpu(const Recipe& recipe) {
   return recipe.fsdp_version == 1 && recipe.framework != Framework::litgpt;
 }
 
-/// torchtitan config/job_config.py: mixed_precision_reduce is float32 unless said otherwise.
+/// torchtitan config/job_config.py: mixed_precision_reduce is float32 unless said otherwise; composer
+/// distributed/mosaic_parallelism.py: get_mixed_precision, DEFAULT.
 DType reduction_format(const Recipe& recipe) {
   const bool automatic = recipe.gradient_reduce_dtype == DType::automatic;
-  return automatic && recipe.framework == Framework::torchtitan ? DType::float32 : recipe.gradient_reduce_dtype;
+  const bool in_fp32 = recipe.framework == Framework::torchtitan || recipe.framework == Framework::llm_foundry;
+  return automatic && in_fp32 ? DType::float32 : recipe.gradient_reduce_dtype;
 }
 
 ShardedFormats sharded_formats(const Recipe& recipe) {

@@ -68,7 +68,7 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotP
   });
   for (const Tensor& result : results) keep(node, result);
   if (node)
-    node->backward = [sizes](Backward& b) {
+    node->backward = [sizes, packed = options.packed](Backward& b) {
       std::vector<Tensor> kept;
       for (int i = 0; i < 7; ++i) kept.push_back(b.kept(i));
       note_attention(Pass::backward, sizes);
@@ -78,7 +78,7 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotP
       const Tensor output = contiguous_heads(kept[3]);
       const DType dtype = query.dtype();
       const Shape& s = query.shape();
-      const Tensor scratch = flash_backward_scratch(query, key);
+      const Tensor scratch = flash_backward_scratch(query, key, packed);
       b.give(0, allocate_like(query, s, dtype, {&flash_rule, "gradient of query"}));
       b.give(1, allocate_like(key, key.shape(), dtype, {&flash_rule, "gradient of key"}));
       b.give(2, allocate_like(kept[2], kept[2].shape(), dtype, {&flash_rule, "gradient of value"}));
@@ -223,9 +223,9 @@ Tensor aligned_mask(Tensor mask) {
 
 }  // namespace
 
-Tensor flash_backward_scratch(const Tensor& query, const Tensor& key) {
+Tensor flash_backward_scratch(const Tensor& query, const Tensor& key, bool packed) {
   const Shape& s = query.shape();
-  const Size rows = round_up(s[2], 128);
+  const Size rows = packed ? s[2] + Size(128) : round_up(s[2], 128);
   const Size width = s[3].value() <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
   Size bytes = s[0] * s[1] * rows * (width + Size(1)) * Size(element_bytes(DType::float32));
   if (key.size(1) != s[1])

@@ -122,6 +122,7 @@ struct ScaledDotProduct {
   bool grouped = false;     ///< enable_gqa: fewer key/value heads than query heads; without it they are broadcast
   double dropout = 0.0;
   bool forced_math = false;
+  bool packed = false;  ///< sequences end to end, as flash-attn's varlen kernels take them
 };
 /// The kernel that PyTorch picks: torch aten/src/ATen/native/transformers/cuda/sdp_utils.cpp.
 AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options);

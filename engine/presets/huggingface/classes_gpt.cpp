@@ -164,8 +164,15 @@ void read_mpt(Model& model, const Keys& keys, Issues& issues) {
   keys.read(clip, {"attn_config.clip_qkv"});
   if (clip != 0)
     report_not_modelled_key(issues, "attn_config/clip_qkv", "Clipped queries, keys and values are not modelled.");
-  if (!keys.flag("attn_config.alibi", true))
-    report_not_modelled_key(issues, "attn_config/alibi", "MPT without ALiBi is not modelled.");
+  if (keys.flag("attn_config.rope", false))
+    report_not_modelled_key(issues, "attn_config/rope", "MPT with RoPE is not modelled.");
+  if (keys.flag("attn_config.alibi", true)) return;
+  // transformers has ALiBi alone; llm-foundry llmfoundry/models/mpt/configuration_mpt.py.
+  const bool learned = keys.flag("learned_pos_emb", true);
+  model.positions = learned ? Positions::learned : Positions::none;
+  model.learned_positions = learned ? model.max_position_embeddings : 0;
+  const bool bias = !keys.flag("no_bias", false);
+  model.norm_bias = model.attention_bias = model.attention_output_bias = model.mlp_bias = bias;
 }
 
 Model falcon() {
