@@ -120,8 +120,12 @@ constexpr Missing<Config> all_missing[] = {
               c.recipe.framework != Framework::torchtitan;
      },
      "1"},
-    {"/recipe/context_parallel", "Context parallelism with latent attention is", "Set it to 1.",
-     [](const Config& c) { return c.recipe.context_parallel > 1 && c.model.latent_attention.kv_lora_rank > 0; }, "1"},
+    {"/recipe/context_parallel", "Context parallelism with latent attention outside Megatron is", "Set it to 1.",
+     [](const Config& c) {
+       return c.recipe.context_parallel > 1 && c.model.latent_attention.kv_lora_rank > 0 &&
+              c.recipe.framework != Framework::megatron;
+     },
+     "1"},
     {"/recipe/context_parallel", "Context parallelism of torchtitan without FSDP2 is", "Choose fsdp, version 2.",
      [](const Config& c) {
        return c.recipe.context_parallel > 1 && c.recipe.framework == Framework::torchtitan && !uses_fsdp2(c.recipe);

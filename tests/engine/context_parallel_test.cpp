@@ -73,6 +73,20 @@ TEST_CASE("context parallel: an all-to-all of heads keeps the attention output t
   CHECK(kept(shared(alone, 4, ContextParallelMethod::all_to_all)) == kept(alone) + 4 * output);
 }
 
+// The same; orig_o_shape: values of latent attention are narrower than its queries, and so is the output.
+TEST_CASE("context parallel: latent attention's output has the width of its values") {
+  Config alone = llama(Framework::megatron);
+  Model& model = alone.model;
+  model.model_type = "deepseek_v2";
+  model.num_key_value_heads = 16;
+  model.head_dim = 96;
+  model.latent_attention = {256, 128, 64, 32, 64};
+  CHECK(kept(shared(alone, 2, ContextParallelMethod::ring)) == kept(alone));
+  CHECK(kept(shared(alone, 4, ContextParallelMethod::all_gather)) == kept(alone));
+  const Bytes output = 2 * sequence * 16 * 64;
+  CHECK(kept(shared(alone, 4, ContextParallelMethod::all_to_all)) == kept(alone) + 4 * output);
+}
+
 TEST_CASE("context parallel: the states of Megatron's distributed optimizer are divided over data x context GPUs") {
   const auto states = [](std::int64_t data, std::int64_t context) {
     Config config = llama(Framework::megatron);

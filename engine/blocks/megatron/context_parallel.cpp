@@ -38,6 +38,13 @@ Shape rows_of(const Tensor& x, Size rows) {
   return shape;
 }
 
+/// The shape of attention's output: values may be narrower than queries (latent attention). orig_o_shape.
+Shape output_of(const Tensor& q, const Tensor& v) {
+  Shape shape = q.shape();
+  shape[-1] = v.size(-1);
+  return shape;
+}
+
 /// Log-sum-exp of `rows` rows of queries.
 Tensor statistics(const Tensor& q, Size rows, const Rule& rule) {
   return make({q.size(1), q.size(2), rows}, DType::float32, rule, "log-sum-exp");
@@ -80,11 +87,11 @@ Tensor ring(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t gpus
   for (std::int64_t i = 0; i < gpus; ++i) {
     const Set<Stream> stream(active_run().stream, i % 2 == 0 ? Stream::compute : Stream::communication);
     if (i + 1 < gpus) buffers.push_back(make_buffer(both, k.dtype(), ring_rule, "received keys and values"));
-    outputs.push_back(make(q.shape(), q.dtype(), ring_rule, "output of a step"));
+    outputs.push_back(make(output_of(q, v), q.dtype(), ring_rule, "output of a step"));
     sums.push_back(statistics(q, q.size(0), ring_rule));
   }
   const Tensor log_sum_exp = statistics(q, q.size(0), ring_rule);
-  Tensor result = make(q.shape(), q.dtype(), ring_rule, "attention output");
+  Tensor result = make(output_of(q, v), q.dtype(), ring_rule, "attention output");
   keep(node, q);
   keep(node, buffers.back());
   keep(node, result);
@@ -132,8 +139,8 @@ Tensor gathered(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t 
   const Ref<Node> node = begin_node(gather_rule, {&q, &k, &v});
   const Tensor keys = gather_rows(k, gpus);
   const Tensor values = gather_rows(v, gpus);
-  Tensor result = make(q.shape(), q.dtype(), gather_rule, "attention output");
-  const Tensor accumulator = make(q.shape(), q.dtype(), gather_rule, "output of both halves");
+  Tensor result = make(output_of(q, v), q.dtype(), gather_rule, "attention output");
+  const Tensor accumulator = make(result.shape(), q.dtype(), gather_rule, "output of both halves");
   const Size half = q.size(0) / Size(2);
   keep(node, q);
   keep(node, k);
@@ -142,7 +149,7 @@ Tensor gathered(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t 
   std::vector<Tensor> outputs;
   for (const Stream of_half : {Stream::compute, Stream::communication}) {
     const Set<Stream> stream(active_run().stream, of_half);
-    outputs.push_back(make(rows_of(q, half), q.dtype(), gather_rule, "output of a half"));
+    outputs.push_back(make(rows_of(result, half), q.dtype(), gather_rule, "output of a half"));
     keep(node, statistics(q, half, gather_rule));
   }
   if (node)
@@ -200,12 +207,12 @@ Shape all_rows(const Tensor& x, std::int64_t gpus) {
 Tensor exchanged(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t gpus) {
   const Ref<Node> node = begin_node(exchange_rule, {&q, &k, &v});
   const std::vector<Tensor> whole = exchange({q, k, v}, {all_rows(q, gpus), all_rows(k, gpus), all_rows(v, gpus)});
-  const Tensor output = make(whole[0].shape(), q.dtype(), exchange_rule, "output of some heads");
+  const Tensor output = make(output_of(whole[0], whole[2]), q.dtype(), exchange_rule, "output of some heads");
   const Tensor log_sum_exp = statistics(whole[0], whole[0].size(0), exchange_rule);
   for (const Tensor& tensor : whole) keep(node, tensor);
   keep(node, output);
   keep(node, log_sum_exp);
-  Tensor result = exchange({output}, {q.shape()})[0];
+  Tensor result = exchange({output}, {output_of(q, v)})[0];
   if (node)
     node->backward = [shapes = std::vector<Shape>{q.shape(), k.shape(), v.shape()}](Backward& b) {
       const Tensor kept_q = b.kept(0);
@@ -214,7 +221,7 @@ Tensor exchanged(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t
       const Tensor kept_output = b.kept(3);
       const Tensor sums = b.kept(4);
       note_share(Pass::backward, kept_q, 1);  // all rows, some heads
-      const std::vector<Tensor> gradient = exchange({b.gradient()}, {kept_q.shape()});
+      const std::vector<Tensor> gradient = exchange({b.gradient()}, {kept_output.shape()});
       const Gradients whole_gradients =
           attention_backward(kept_q, kept_q.size(0), kept_k, kept_v, kept_k.size(0), exchange_rule);
       std::vector<Tensor> results = exchange({whole_gradients.q, whole_gradients.k, whole_gradients.v}, shapes);
