@@ -30,7 +30,8 @@ inline constexpr Field recipe_fields[] = {
      "Precision", "Number format of the gradients; auto: as precision says."},
     {"/recipe/gradient_reduce_dtype", "gr_dtype", [](Config& c) -> Member { return c.recipe.gradient_reduce_dtype; }, 0,
      0, "", "Precision",
-     "Number format in which gradients are reduced over GPUs; auto: as precision says, fp32 in torchtitan and llm-foundry."},
+     "Number format in which gradients are reduced over GPUs; auto: as precision says, fp32 in torchtitan and "
+     "llm-foundry."},
     {"/recipe/optimizer_state_dtype", "os_dtype", [](Config& c) -> Member { return c.recipe.optimizer_state_dtype; }, 0,
      0, "", "Precision", "Number format of the optimizer states; auto: as optimizer and precision say."},
     {"/recipe/activations_dtype", "a_dtype", [](Config& c) -> Member { return c.recipe.activations_dtype; }, 0, 0, "",
@@ -38,7 +39,8 @@ inline constexpr Field recipe_fields[] = {
 
     // Recipe: optimizer.
     {"/recipe/optimizer", "opt", [](Config& c) -> Member { return c.recipe.optimizer; }, 0, 0, "", "Optimizer",
-     "Optimizer; muon_adamw: Muon for the matrices of blocks, AdamW for the rest; none: forward and backward alone."},
+     "Optimizer; muon_adamw: Muon for the matrices of blocks, AdamW for the rest (Megatron's muon); none: forward and "
+     "backward alone."},
     {"/recipe/optimizer_implementation", "opt_impl",
      [](Config& c) -> Member { return c.recipe.optimizer_implementation; }, 0, 0, "", "Optimizer",
      "How its step runs: tensor by tensor, foreach over lists, one fused kernel, or inside backward."},
@@ -98,7 +100,10 @@ inline constexpr Field recipe_fields[] = {
      1, 1000000000000, "elements", "Data parallelism",
      "ZeRO-3: the optimizer steps groups of parts of about this many elements (sub_group_size)."},
     {"/recipe/distributed_optimizer", "dist_opt", [](Config& c) -> Member { return c.recipe.distributed_optimizer; }, 0,
-     1, "", "Data parallelism", "Megatron divides main weights and states over its data-parallel ranks."},
+     1, "", "Data parallelism",
+     "Megatron divides main weights and states over its data-parallel ranks, Muon's by whole matrices; with "
+     "data_parallel zero1 in its place Muon's and AdamW's weights are dealt out whole in turn "
+     "(--no-use-layer-wise-param-layout)."},
 
     // Recipe: model parallelism.
     {"/recipe/tensor_parallel", "tp", [](Config& c) -> Member { return c.recipe.tensor_parallel; }, 1, 1024, "GPUs",

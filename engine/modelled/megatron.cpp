@@ -29,6 +29,9 @@ constexpr Missing<Config> of_layers[] = {
      [](const Config& c) { return c.model.attention_sinks; }, to_transformers},
 };
 
+/// Its --optimizer muon: Adam steps embeddings, head, and all that is no matrix.
+bool of_muon(const Config& c) { return c.recipe.optimizer == Optimizer::muon_adamw; }
+
 constexpr Missing<Config> of_core[] = {
     {"/model/positions", "ALiBi under Megatron-Core is", deepspeed_too,
      [](const Config& c) { return c.model.positions == Positions::alibi; }, to_transformers},
@@ -76,9 +79,22 @@ constexpr Missing<Config> of_core[] = {
     {"/recipe/loss", "This loss under Megatron is", "Choose vocabulary_parallel or fused.",
      [](const Config& c) { return c.recipe.loss == Loss::chunked || c.recipe.loss == Loss::fused_linear; },
      "vocabulary_parallel"},
-    {"/recipe/optimizer", "This optimizer under Megatron is", "Choose adamw or sgd_momentum.",
+    {"/recipe/tensor_parallel", "Muon with tensor parallelism under Megatron is", "Set it to 1.",
+     [](const Config& c) {
+       return of_muon(c) && (c.recipe.tensor_parallel > 1 || c.recipe.expert_tensor_parallel > 1);
+     },
+     "1"},
+    {"/recipe/precision", "Muon with fp16 or fp8 weights under Megatron is", "Choose bf16_mixed or fp32.",
+     [](const Config& c) {
+       return of_muon(c) && (c.recipe.precision == Precision::fp16_mixed || c.recipe.precision == Precision::fp8);
+     },
+     "bf16_mixed"},
+    {"/recipe/offload_optimizer", "Muon in host memory is", "Set it to false.",
+     [](const Config& c) { return of_muon(c) && c.recipe.offload_optimizer; }, "0"},
+    {"/recipe/optimizer", "This optimizer under Megatron is", "Choose adamw, sgd_momentum or muon_adamw.",
      [](const Config& c) {
        switch (c.recipe.optimizer) {
+         case Optimizer::muon_adamw:
          case Optimizer::adamw:
          case Optimizer::sgd:
          case Optimizer::sgd_momentum: return false;

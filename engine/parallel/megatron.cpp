@@ -63,7 +63,7 @@ class StageTraining {
     run_.begin_phase(0, Phase::initialise, "init");
     const DType dtype = megatron_weights(config_.recipe);
     const megatron::AttentionBackend attention = megatron::attention_backend(config_);
-    std::vector<ChunkParameters> parameters;
+    std::vector<std::vector<StageWeight>> weights;
     for (const PipelineChunk& chunk : stage_.chunks) {
       models_.push_back(
           std::make_unique<megatron::StageModel>(megatron::Settings{.model = config_.model,
@@ -75,9 +75,9 @@ class StageTraining {
                                                                     .buffers = &buffers_,
                                                                     .float8 = megatron::float8_products(config_),
                                                                     .folds = options_.fold}));
-      parameters.push_back(models_.back()->parameters());
+      weights.push_back(models_.back()->weights());
     }
-    MegatronOptimizer optimizer(config_.recipe, parameters, options_.fold);
+    MegatronOptimizer optimizer(config_.recipe, weights, options_.fold);
     for (const std::unique_ptr<megatron::StageModel>& model : models_) model->make_buffers();
     make_workspaces();
     // A folded run is the steady state alone: states are there from the beginning, and the last step is enough.
@@ -236,7 +236,7 @@ std::int64_t megatron_parameters(const Config& config, std::int64_t stage) {
                                       .stage = chunk,
                                       .buffers = &buffers,
                                       .folds = true});
-    sum = sum + elements_of(model.parameters());
+    sum = sum + elements_of(model.weights());
   }
   return sum.value();
 }

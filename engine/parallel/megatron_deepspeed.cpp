@@ -95,7 +95,7 @@ class StageTraining {
     run_.closed = true;
   }
 
-  std::int64_t parameters() { return elements_of(megatron::StageModel(settings(nullptr)).parameters()).value(); }
+  std::int64_t parameters() { return elements_of(megatron::StageModel(settings(nullptr)).weights()).value(); }
 
  private:
   megatron::Settings settings(megatron::Buffers* buffers) const {

@@ -23,7 +23,20 @@ constexpr Rule state_rule{"optimizer state", "one number a weight, from step to 
                           "Megatron-Core optimizer/__init__.py: FusedAdam, SGD"};
 constexpr Rule copy_rule{"main gradients", "fp32 copy of the 16-bit gradients for the optimizer",
                          "Megatron-Core optimizer/optimizer.py: _copy_model_grads_to_main_grads"};
+constexpr Rule newton_rule{"Newton-Schulz", "",
+                           "Emerging-Optimizers orthogonalized_optimizers/muon_utils.py: newton_schulz"};
+constexpr Rule update_rule{"orthogonalised update", "",
+                           "Emerging-Optimizers orthogonalized_optimizers/orthogonalized_optimizer.py: step"};
+constexpr Rule exchange_rule{"exchanged weights", "",
+                             "Megatron-Core optimizer/layer_wise_optimizer.py: allgather_params"};
 constexpr Rule square_rule{"foreach square root", "", "pytorch torch/optim/adam.py: _multi_tensor_adam"};
+
+template <class OfGroup>
+StageWeights chosen(const StageWeights& weights, OfGroup of_group) {
+  StageWeights result;
+  std::copy_if(weights.begin(), weights.end(), std::back_inserter(result), of_group);
+  return result;
+}
 
 }  // namespace
 
@@ -51,7 +64,7 @@ std::int64_t expert_data_parallel(const Recipe& recipe) {
   return std::max<std::int64_t>(stage_ranks / (recipe.expert_parallel * recipe.expert_tensor_parallel), 1);
 }
 
-MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, const std::vector<ChunkParameters>& chunks, bool folded)
+MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, const std::vector<StageWeights>& chunks, bool folded)
     : recipe_(recipe),
       folded_(folded),
       distributed_(recipe.distributed_optimizer || recipe.data_parallel == DataParallel::zero1) {
@@ -62,33 +75,32 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, const std::vector<Chu
   state_ = recipe.optimizer_state_dtype != DType::automatic ? recipe.optimizer_state_dtype
            : mixed_                                         ? DType::float32
                                                             : weights;
-  states_ = recipe.optimizer == Optimizer::adamw ? 2 : recipe.optimizer == Optimizer::sgd_momentum ? 1 : 0;
+  const bool whole = recipe.optimizer == Optimizer::muon_adamw;
+  states_ = recipe.optimizer == Optimizer::adamw || whole ? 2 : recipe.optimizer == Optimizer::sgd_momentum ? 1 : 0;
   copies_gradients_ = mixed_ && is_half(gradients);
   // Context-parallel ranks hold the same weights: they share the states, too (parallel_state.py: dp_cp group).
   const std::int64_t ranks = recipe.data_parallel_size * recipe.context_parallel;
   const bool gathers_float8 = recipe.weights_dtype == DType::float8;
-  for (const ChunkParameters& chunk : chunks) {
+  for (const StageWeights& chunk : chunks) {
+    if (whole) {
+      add_whole_matrices(chunk, weights);
+      continue;
+    }
     // Parameters of each format have a buffer of their own: param_and_grad_buffer.py, param_and_grad_dtype_to_params.
-    const auto chosen = [&chunk](auto of_group) {
-      ChunkParameters result;
-      std::copy_if(chunk.begin(), chunk.end(), std::back_inserter(result), of_group);
-      return result;
-    };
-    using megatron::ParameterTensor;
-    add_group(chosen([=](const ParameterTensor& p) { return !p.expert && !(p.float8 && gathers_float8); }), ranks,
+    add_group(chosen(chunk, [=](const StageWeight& w) { return !w.expert && !(w.float8 && gathers_float8); }), ranks,
               weights);
-    add_group(chosen([=](const ParameterTensor& p) { return !p.expert && p.float8 && gathers_float8; }), ranks,
+    add_group(chosen(chunk, [=](const StageWeight& w) { return !w.expert && w.float8 && gathers_float8; }), ranks,
               DType::float8);
-    add_group(chosen([](const ParameterTensor& p) { return p.expert; }), expert_data_parallel(recipe),
+    add_group(chosen(chunk, [](const StageWeight& w) { return w.expert; }), expert_data_parallel(recipe),
               gathers_float8 ? DType::float8 : weights);
   }
   make_buffers(gradients);
   if (mixed_) make_main_weights();
 }
 
-void MegatronOptimizer::add_group(ChunkParameters parameters, std::int64_t ranks, DType weights) {
+void MegatronOptimizer::add_group(StageWeights parameters, std::int64_t ranks, DType weights) {
   if (parameters.empty()) return;
-  Group group{weights, distributed_ ? ranks : 1, std::move(parameters), 0, {}};
+  Group group{weights, std::move(parameters), distributed_, 0, {}, states_};
   const Size all = elements_of(group.parameters);
   group.buffer = all;
   Size share = all;
@@ -109,8 +121,8 @@ void MegatronOptimizer::add_group(ChunkParameters parameters, std::int64_t ranks
 std::vector<Size> MegatronOptimizer::tensors_of(const Group& group) const {
   if (folded_) return {elements_of(group.parameters)};
   std::vector<Size> tensors;
-  for (const megatron::ParameterTensor& tensor : group.parameters)
-    for (Size i = 0; i < tensor.times; i = i + Size(1)) tensors.push_back(tensor.elements);
+  for (const StageWeight& weight : group.parameters)
+    for (Size i = 0; i < weight.times; i = i + Size(1)) tensors.push_back(weight.elements());
   return tensors;
 }
 
@@ -138,15 +150,16 @@ void MegatronOptimizer::make_buffers(DType gradients) {
     const Place place("optimizer", Component::weights);
     own.emplace_back();
     for (const Size& tensor : tensors_of(group)) {
+      if (tensor == Size(0)) continue;
       own.back().push_back(allocate({tensor}, group.weights, {&own_rule}));
       note_kept(own.back().back(), own_rule);
     }
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const Group& group = groups_[i];
-    if (distributed_) add(group.buffer, group.weights, Component::weights, weights_rule);
+    if (group.moves) add(group.buffer, group.weights, Component::weights, weights_rule);
     add(group.buffer, gradients, Component::gradients, gradients_rule);
-    if (!distributed_) tensors_.insert(tensors_.end(), own[i].begin(), own[i].end());
+    if (!group.moves) tensors_.insert(tensors_.end(), own[i].begin(), own[i].end());
     let_go(own[i]);
   }
 }
@@ -154,15 +167,45 @@ void MegatronOptimizer::make_buffers(DType gradients) {
 /// A shard is copied, then made fp32: distrib_optimizer.py, _build_model_and_main_param_groups.
 void MegatronOptimizer::make_main_weights() {
   const DType main = recipe_.master_weights_dtype != DType::automatic ? recipe_.master_weights_dtype : DType::float32;
-  for (const Group& group : groups_)
-    for (const Size& shard : group.shards) {
-      Tensor copy;
-      if (!folded_) {
-        const Place place("optimizer", Component::master_weights);
-        copy = allocate({shard}, group.weights, {&main_weights_rule});
-      }
-      add(shard, main, Component::master_weights, main_weights_rule);
+  for_each_shard([&](const Size& shard, const Group& group) {
+    Tensor copy;
+    if (!folded_) {
+      const Place place("optimizer", Component::master_weights);
+      copy = allocate({shard}, group.weights, {&main_weights_rule});
     }
+    add(shard, main, Component::master_weights, main_weights_rule);
+  });
+}
+
+void MegatronOptimizer::add_share(const OptimizerShare& share) {
+  if (share.by_muon > 0) groups_.push_back({.shards = {share.by_muon}, .states = 1});
+  if (share.by_adam > 0) groups_.push_back({.shards = {share.by_adam}, .states = states_});
+}
+
+void MegatronOptimizer::add_whole_matrices(const StageWeights& chunk, DType weights) {
+  const std::int64_t ranks = recipe_.data_parallel_size * recipe_.context_parallel;
+  const std::int64_t expert_ranks = expert_data_parallel(recipe_);
+  for (const StageWeight& weight : chunk)
+    if (weight.by_muon && weight.elements() > largest_.elements()) largest_ = weight;
+  const StageWeights experts = chosen(chunk, [](const StageWeight& w) { return w.expert; });
+  const bool dealt = recipe_.data_parallel == DataParallel::zero1;
+  if (recipe_.distributed_optimizer && !dealt) {
+    const auto pack = [&](StageWeights matrices, const OptimizerShare& share) {
+      if (share.buffer > 0) groups_.push_back({weights, std::move(matrices), true, share.buffer, {share.by_muon}, 1});
+    };
+    pack(chosen(chunk, [](const StageWeight& w) { return !w.expert && w.by_muon; }), packed_share(chunk, false, ranks));
+    pack(experts, packed_share(chunk, true, expert_ranks));
+    return add_group(chosen(chunk, [](const StageWeight& w) { return !w.expert && !w.by_muon; }), ranks, weights);
+  }
+  const auto keep = [&](StageWeights all, bool of_experts, std::int64_t over) {
+    if (all.empty()) return;
+    const Size elements = elements_of(all);
+    groups_.push_back({.weights = weights, .parameters = std::move(all), .buffer = elements});
+    add_share(dealt_share(chunk, of_experts, dealt ? over : 1));
+    if (dealt && over > 1) exchanged_ = maximum(exchanged_, elements);
+  };
+  keep(chosen(chunk, [](const StageWeight& w) { return !w.expert; }), false, ranks);
+  keep(experts, true, expert_ranks);
 }
 
 void MegatronOptimizer::add(Size elements, DType dtype, Component component, const Rule& rule) {
@@ -175,16 +218,19 @@ void MegatronOptimizer::add(Size elements, DType dtype, Component component, con
 void MegatronOptimizer::step() {
   if (copies_gradients_) {
     const Place place("optimizer", Component::optimizer_temporaries);
-    for_each_shard([this](const Size& shard) {
+    for_each_shard([this](const Size& shard, const Group&) {
       main_gradients_.push_back(allocate({shard}, DType::float32, {&copy_rule}));
       note_kept(main_gradients_.back(), copy_rule);
     });
   }
   make_states();
+  run_newton_schulz();
   if (recipe_.optimizer_implementation != OptimizerImplementation::fused && states_ >= 2) {
     const Place place("optimizer", Component::optimizer_temporaries);
     std::vector<Tensor> roots;
-    for_each_shard([&](const Size& shard) { roots.push_back(allocate({shard}, state_, {&square_rule})); });
+    for_each_shard([&](const Size& shard, const Group& group) {
+      if (group.states >= 2) roots.push_back(allocate({shard}, state_, {&square_rule}));
+    });
     while (!roots.empty()) roots.pop_back();
   }
 }
@@ -192,9 +238,33 @@ void MegatronOptimizer::step() {
 void MegatronOptimizer::make_states() {
   if (has_states_) return;
   has_states_ = true;
-  for_each_shard([this](const Size& shard) {
-    for (int i = 0; i < states_; ++i) add(shard, state_, Component::optimizer_states, state_rule);
+  for_each_shard([this](const Size& shard, const Group& group) {
+    for (int i = 0; i < group.states; ++i) add(shard, state_, Component::optimizer_states, state_rule);
   });
+}
+
+void MegatronOptimizer::run_newton_schulz() const {
+  const Place place("optimizer", Component::optimizer_temporaries);
+  const Size elements = largest_.elements();
+  if (elements == Size(0)) return;
+  const auto make = [](const Size& count, DType dtype, const Rule& rule) { return allocate({count}, dtype, {&rule}); };
+  const Size shorter = minimum(largest_.rows, largest_.columns);
+  {
+    const Tensor gradient = make(elements, DType::float32, update_rule);  // Nesterov's
+    Tensor normal = make(elements, DType::float32, newton_rule);
+    Tensor low = make(elements, DType::bfloat16, newton_rule);
+    normal.reset();
+    {
+      const Tensor square = make(shorter * shorter, DType::bfloat16, newton_rule);
+      const Tensor polynomial = make(shorter * shorter, DType::bfloat16, newton_rule);
+      make(elements, DType::bfloat16, newton_rule);
+    }
+    const Tensor orthogonal = make(elements, DType::float32, newton_rule);
+    low.reset();
+    const Tensor scaled = make(elements, DType::float32, update_rule);
+    make(elements, DType::float32, update_rule);
+  }
+  if (exchanged_.value() > 0) make(exchanged_, megatron_weights(recipe_), exchange_rule);
 }
 
 void MegatronOptimizer::zero_grad() { let_go(main_gradients_); }

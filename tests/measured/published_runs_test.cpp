@@ -47,6 +47,26 @@ TEST_CASE("published runs: every file is read, every case has its own name and a
   }
 }
 
+// What dividing Muon's weights and states saves, which experts and a fixed difference of these tests do not touch:
+// golden values of three tests on eight H100.
+TEST_CASE("published runs: Megatron's three divisions of Muon differ by what was measured, within 3 %") {
+  const auto run = [](const std::string& name) {
+    for (const MeasuredScore& one : accuracy().measured)
+      if (one.id == "moe-gpt3_moe_mcore_te_ep8_resume_torch_dist_" + name) return one;
+    return MeasuredScore{};
+  };
+  const MeasuredScore whole = run("muon");
+  REQUIRE(whole.scored());
+  for (const char* divided : {"dist_muon", "dist_muon_param_layout"}) {
+    const MeasuredScore one = run(divided);
+    CAPTURE(divided);
+    REQUIRE(one.scored());
+    const auto measured = static_cast<double>(whole.readings[0].bytes.recorded - one.readings[0].bytes.recorded);
+    const auto predicted = static_cast<double>(whole.readings[0].bytes.predicted - one.readings[0].bytes.predicted);
+    CHECK(std::abs(predicted / measured - 1) < 0.03);
+  }
+}
+
 // Functional tests of Megatron-LM with Transformer Engine, on A100, H100 and GB200: eager, flash and cuDNN attention,
 // deterministic or not, without fused gradient accumulation, five pipeline layouts.
 TEST_CASE("published runs: dense functional tests of Megatron-LM with Transformer Engine within 0.8 %") {

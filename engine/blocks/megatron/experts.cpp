@@ -32,8 +32,7 @@ StageModel::ExpertLayer StageModel::make_experts(Size times) {
     ParallelLinear linear = make_linear(in, out, false, name, z.local_experts * times);
     linear.stack = z.local_experts;
     linear.float8 = settings_.float8;
-    parameters_.back().expert = true;
-    parameters_.back().float8 = settings_.float8 != Float8::none;
+    weights_.back() = {out, in, z.local_experts * times, true, true, settings_.float8 != Float8::none};
     return linear;
   };
   layer.fc1 = linear_of_experts(z.h, settings_.model.gated_mlp ? Size(2) * width : width, "expert input projection");

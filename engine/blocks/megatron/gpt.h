@@ -14,6 +14,7 @@
 
 #include "engine/blocks/megatron/attention_backend.h"
 #include "engine/blocks/megatron/operations.h"
+#include "engine/blocks/megatron/stage_weight.h"
 #include "engine/config.h"
 #include "engine/parallel/pipeline.h"
 
@@ -45,16 +46,6 @@ struct Buffers {
   DummyGradients dummies;
   bool global = false;  ///< the global memory buffer is there
 };
-
-/// A parameter of this GPU, or equal ones that follow one another.
-struct ParameterTensor {
-  Size elements;
-  Size times = 1;
-  bool expert = false;  ///< of a routed expert
-  bool float8 = false;  ///< layers multiply it in fp8
-};
-
-Size elements_of(const std::vector<ParameterTensor>& parameters);
 
 struct Settings {
   const Model& model;
@@ -90,7 +81,7 @@ class StageModel {
   void make_buffers();
 
   /// The stage's parameters on this GPU, in the order in which its modules are made.
-  const std::vector<ParameterTensor>& parameters() const { return parameters_; }
+  const std::vector<StageWeight>& weights() const { return weights_; }
 
  private:
   struct Norm {
@@ -186,7 +177,7 @@ class StageModel {
   Tensor predict_further(Tensor hidden, const Tensor& ids, const Tensor& labels, const Tensor& loss_mask) const;
 
   Settings settings_;
-  std::vector<ParameterTensor> parameters_;
+  std::vector<StageWeight> weights_;
   Tensor embedding_;
   Norm embedding_norm_;
   Tensor positions_;

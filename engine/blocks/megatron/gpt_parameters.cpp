@@ -6,7 +6,15 @@
 #include "engine/tensor/run.h"
 #include "engine/text/list.h"
 
-namespace trainmem::megatron {
+namespace trainmem {
+
+Size elements_of(const std::vector<StageWeight>& weights) {
+  Size sum = 0;
+  for (const StageWeight& weight : weights) sum = sum + weight.elements() * weight.times;
+  return sum;
+}
+
+namespace megatron {
 
 namespace {
 
@@ -70,12 +78,6 @@ Sizes rank_sizes(const Config& config) {
   return z;
 }
 
-Size elements_of(const std::vector<ParameterTensor>& parameters) {
-  Size sum = 0;
-  for (const ParameterTensor& tensor : parameters) sum = sum + tensor.elements * tensor.times;
-  return sum;
-}
-
 Tensor StageModel::make_leaf(const Shape& shape, const char* name) const {
   const Set<Component> component(active_run().component, Component::weights);
   Tensor leaf = settings_.deepspeed ? allocate(shape, settings_.dtype, {&parameter_rule, name})
@@ -87,7 +89,8 @@ Tensor StageModel::make_leaf(const Shape& shape, const char* name) const {
 }
 
 Tensor StageModel::add_parameter(const Shape& shape, const char* name, Size times) {
-  parameters_.push_back({shape.elements(), times});
+  const bool matrix = shape.rank() == 2;
+  weights_.push_back({shape[0], matrix ? shape[1] : Size(1), times, matrix});
   return make_leaf(shape, name);
 }
 
@@ -102,7 +105,7 @@ ParallelLinear StageModel::make_linear(Size in, Size out, bool bias, const char*
   ParallelLinear result;
   result.in = in;
   result.out = out;
-  parameters_.push_back({in * out, times});
+  weights_.push_back({out, in, times, true});
   if (bias) result.bias = add_parameter({out}, name, times);
   if (!settings_.recipe.gradient_accumulation_fusion) {
     result.weight = make_leaf({out, in}, name);
@@ -114,10 +117,10 @@ ParallelLinear StageModel::make_linear(Size in, Size out, bool bias, const char*
 }
 
 ParallelLinear StageModel::make_engine_linear(Size in, Size out, bool bias, const char* name, Size times) {
-  const std::size_t weight = parameters_.size();
+  const std::size_t weight = weights_.size();
   ParallelLinear result = make_linear(in, out, bias, name, times);
   result.float8 = settings_.float8;
-  parameters_[weight].float8 = result.float8 != Float8::none;
+  weights_[weight].float8 = result.float8 != Float8::none;
   return result;
 }
 
@@ -208,6 +211,7 @@ StageModel::StageModel(const Settings& settings) : settings_(settings) {
   const bool predicts_further = stage.last && settings_.model.num_nextn_predict_layers > 0;
   if (stage.first || predicts_further) {  // layers that predict further tokens share the embedding
     embedding_ = add_parameter({z.v, z.h}, "embedding", 1);
+    weights_.back().by_muon = false;
     if (settings_.model.positions == Positions::learned) positions_ = add_parameter({z.positions, z.h}, "positions", 1);
     if (settings_.model.embedding_norm) embedding_norm_ = make_norm(z.h, "embedding norm", 1);
   }
@@ -235,9 +239,10 @@ void StageModel::make_head() {
     head_.weight = embedding_;
     return;
   }
-  const std::size_t weight = parameters_.size();
+  const std::size_t weight = weights_.size();
   head_ = make_linear(z.h, z.v, settings_.model.lm_head_bias, "head", 1);
-  if (one_table) parameters_[weight].times = 0;
+  weights_[weight].by_muon = false;
+  if (one_table) weights_[weight].times = 0;
   if (settings_.deepspeed && tied && z.positions > 0) positions_ = add_parameter({z.positions, z.h}, "positions", 1);
 }
 
@@ -245,8 +250,8 @@ void StageModel::make_head() {
 void StageModel::make_float8_weights() {
   if (settings_.float8 == Float8::none) return;
   Size weights = 0;
-  for (const ParameterTensor& tensor : parameters_)
-    if (tensor.float8) weights = weights + tensor.elements * tensor.times;
+  for (const StageWeight& weight : weights_)
+    if (weight.float8) weights = weights + weight.elements() * weight.times;
   const Place place("fp8 weights", Component::weights);
   const auto add = [this, &weights](const Rule& rule) {
     buffers_.push_back(allocate({weights}, DType::float8, {&rule}));
@@ -289,4 +294,6 @@ void StageModel::make_buffers_of_megatron() {
   }
 }
 
-}  // namespace trainmem::megatron
+}  // namespace megatron
+
+}  // namespace trainmem
