@@ -20,21 +20,11 @@ const scales: Record<Units, readonly [number, string][]> = {
 };
 
 // Written out: the browser's own formatter takes longer to come than all else that is drawn first.
-/** With groups of three and `digits` after the point; where `fewer`, zeros at the end are left out. */
-function fixed(value: number, digits: number, fewer = false): string {
-  const [whole = '', fraction = ''] = value.toFixed(digits).split('.');
-  const shown = fewer ? fraction.replace(/0+$/, '') : fraction;
-  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (shown && `.${shown}`);
-}
-
-/** With so many digits that count. */
-function precise(value: number, digits: number, fewer = false): string {
-  const exponent = Number(value.toExponential(digits - 1).split('e')[1]);
-  return fixed(value, Math.max(0, digits - 1 - exponent), fewer);
-}
+const grouping = (text: string) => text.replace(/(?<!\..*)\B(?=(\d{3})+(\.|$))/g, ',');
+const fixed = (value: number, digits: number) => grouping(value.toFixed(digits));
 
 /** A whole number with its groups of three: "85,899,345,920". */
-export const grouped = (value: number): string => fixed(value, 3, true);
+export const grouped = (value: number): string => grouping(`${+value.toFixed(3)}`);
 
 function rounded(value: number, fraction?: number): string {
   const magnitude = Math.abs(value);
@@ -121,12 +111,12 @@ export function duration(seconds: number): string {
   return seconds > 0 ? `${threeDigits(seconds * 1e6)} \u00b5s` : '0 s';
 }
 
-const threeDigits = (value: number) => (value >= 100 ? significant(value) : precise(value, 3));
+const threeDigits = (value: number) => (value >= 100 ? significant(value) : value.toPrecision(3));
 
 /** So many digits that count, whole numbers in full: "3.35", "48.6", "11,219". */
 export function significant(value: number, digits = 3): string {
   const whole = Math.abs(value) >= 10 ** (digits - 1);
-  return whole ? fixed(value, 0) : precise(value, digits, true);
+  return whole ? fixed(value, 0) : grouping(`${+value.toPrecision(digits)}`);
 }
 
 /** What an answer or a preset holds of any type, as a number or as text. */

@@ -52,10 +52,7 @@ export function rehearse(view: View): void {
   const draw = (content: () => unknown) => whenIdle(() => render(content(), document.createDocumentFragment()));
   const { engine, good } = view.calculator.state;
   if (engine && !view.readonly)
-    for (const section of ['model', 'gpu', 'recipe'] as const) {
-      draw(() => list(view, opened(view, section)));
-      draw(() => list(view, opened(view, section, 'a')));
-    }
+    for (const section of ['model', 'gpu', 'recipe'] as const) draw(() => list(view, opened(view, section)));
   const row = good?.result.rows[0];
   if (row) draw(() => explanation(row));
 }

@@ -3,27 +3,12 @@
 import type { Preset, Section, SectionName } from './border.js';
 import { asNumber, asText, count, gigabytes, type Units } from './format.js';
 
-/** Made once for each preset: a key is answered sooner. */
-function kept<T>(make: (section: SectionName, preset: Preset) => T): typeof make {
-  const made = new WeakMap<Preset, T>();
-  return (section, preset) => {
-    if (!made.has(preset)) made.set(preset, make(section, preset));
-    return made.get(preset)!;
-  };
-}
-
-function told(section: SectionName, preset: Preset, units: Units): string {
+/** What stands beside a preset in the list. */
+export function detail(section: SectionName, preset: Preset, units: Units): string {
   if (section === 'model') return preset.parameters ? count(asNumber(preset.parameters)) : '';
   if (section === 'gpu') return preset.memory_bytes ? gigabytes(asNumber(preset.memory_bytes), units) : '';
   return '';
 }
-const inUnits = kept((section, preset) => ({
-  GiB: told(section, preset, 'GiB'),
-  GB: told(section, preset, 'GB'),
-}));
-
-/** What stands beside a preset in the list. */
-export const detail = (section: SectionName, preset: Preset, units: Units): string => inUnits(section, preset)[units];
 
 /** Takes no recipe: what the framework does by itself. */
 const noRecipe: Preset = {
@@ -118,13 +103,25 @@ export function checkpointOf(preset: Preset, query: string): string {
   return ((preset.checkpoints ?? []) as string[]).find(says) ?? '';
 }
 
+interface Known {
+  hub: string;
+  text: string;
+  squeezed: string;
+}
+const known = new WeakMap<Preset, Known>();
+
 /** What a preset is found by. */
-const known = kept((section, preset) => {
-  const hub = asText(preset.hugging_face_id).toLowerCase();
-  const texts = [preset.id, preset.name, hub, preset.checkpoints, heading(section, preset), preset.description];
-  const text = [...texts, detail(section, preset, 'GB'), marketed(preset)].join(' ').toLowerCase();
-  return { hub, text, squeezed: text.replace(/[\s-]+/g, '') };
-});
+function knownBy(section: SectionName, preset: Preset): Known {
+  let found = known.get(preset);
+  if (!found) {
+    const hub = asText(preset.hugging_face_id).toLowerCase();
+    const texts = [preset.id, preset.name, hub, preset.checkpoints, heading(section, preset), preset.description];
+    const text = [...texts, detail(section, preset, 'GB'), marketed(preset)].join(' ').toLowerCase();
+    found = { hub, text, squeezed: text.replace(/[\s-]+/g, '') };
+    known.set(preset, found);
+  }
+  return found;
+}
 
 /**
  * Every word of the query must occur somewhere in the preset's names, those of its other checkpoints too, or be a name on
@@ -135,7 +132,7 @@ export function search(section: SectionName, presets: readonly Preset[], query: 
   const all = ordered(section, presets);
   if (wanted.length === 0) return section === 'recipe' ? [noRecipe, ...all] : all;
   const found = all.filter(preset => {
-    const { hub, text, squeezed } = known(section, preset);
+    const { hub, text, squeezed } = knownBy(section, preset);
     const derived = (word: string) => hub !== '' && word.startsWith(`${hub}-`);
     return wanted.every(word => derived(word) || text.includes(word) || squeezed.includes(word.replace(/-/g, '')));
   });

@@ -175,11 +175,11 @@ export class Calculator {
   /** `typed` is what the field itself shows until it is left; all else is then drawn with the answer. */
   set(path: string, value: Scalar, typed?: string): void {
     this.settled ||= !path.startsWith('/recipe/');
-    if (typed === undefined) this.state.drafts.delete(path);
-    else this.state.drafts.set(path, { text: typed, message: '' });
+    this.state.drafts.delete(path);
+    if (typed) this.state.drafts.set(path, { text: typed, message: '' });
     this.state.config = changed(this.state.config, path, value);
     delete this.state.remark;
-    this.edited(typed !== undefined);
+    this.edited(typed);
   }
 
   /** Back to what the preset says. */
@@ -280,7 +280,7 @@ export class Calculator {
     return this.waiting || this.queue.length > 0;
   }
 
-  private edited(shown = false): void {
+  private edited(shown?: string): void {
     const answer = () => {
       this.compute();
       this.changed('edit');

@@ -162,21 +162,12 @@ export const base = css`
   }
   /* Painted as a background: an SVG is a system of coordinates of its own, which every frame would have to place. */
   .chevron {
-    --stroke: transparent calc(50% - 0.3px), currentcolor calc(50% + 0.3px) calc(50% + 1.1px), transparent calc(50% + 1.7px);
+    --stroke: #0000 46%, var(--muted) 54% 66%, #0000 74%;
     flex: none;
-    inline-size: 16px;
-    block-size: 16px;
-    color: var(--muted);
+    padding: 8px;
     background:
       linear-gradient(45deg, var(--stroke)) 3px 6px / 5px 5px no-repeat,
       linear-gradient(-45deg, var(--stroke)) 8px 6px / 5px 5px no-repeat;
-  }
-  .opener[aria-expanded='false'] > .chevron,
-  .unfold[aria-expanded='false'] > .chevron,
-  .group:not([open]) > summary > .chevron {
-    background:
-      linear-gradient(225deg, var(--stroke)) 6px 3px / 5px 5px no-repeat,
-      linear-gradient(-45deg, var(--stroke)) 6px 8px / 5px 5px no-repeat;
   }
   .figure {
     text-align: end;

@@ -52,14 +52,11 @@ export const tokens = css`
     --font: var(
       --trainmem-font,
       system-ui,
-      -apple-system,
       'Segoe UI',
       Roboto,
-      'Helvetica Neue',
-      'Noto Sans',
       sans-serif
     );
-    --mono: var(--trainmem-mono, ui-monospace, 'SF Mono', 'Cascadia Code', Menlo, Consolas, 'Liberation Mono', monospace);
+    --mono: var(--trainmem-mono, ui-monospace, 'SF Mono', 'Cascadia Code', Menlo, Consolas, monospace);
   }
   ${unsafeCSS(uses)}
 `;

@@ -57,6 +57,13 @@ export const foldStyles = css`
   .unfold > .chevron {
     margin-inline-start: auto;
   }
+  .opener[aria-expanded='false'] > .chevron,
+  .unfold[aria-expanded='false'] > .chevron,
+  .group:not([open]) > summary > .chevron {
+    background:
+      linear-gradient(225deg, var(--stroke)) 6px 3px / 5px 5px no-repeat,
+      linear-gradient(-45deg, var(--stroke)) 6px 8px / 5px 5px no-repeat;
+  }
   .unfold:hover > span:first-child {
     text-decoration: underline;
     text-underline-offset: 0.2em;

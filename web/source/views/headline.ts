@@ -129,11 +129,6 @@ function answer(view: View, result: Summary, withLegend: boolean) {
 }
 
 export function slimLine(view: View, good: GoodAnswer) {
-  const { units, subject } = view.calculator.state;
-  return guard([good, units, subject, view.calculator.stale], () => drawnLine(view, good));
-}
-
-function drawnLine(view: View, good: GoodAnswer) {
   const { units } = view.calculator.state;
   const { device, verdict, components } = good.result;
   const [, total] = need(good.result);

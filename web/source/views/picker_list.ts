@@ -31,17 +31,13 @@ const searched = (view: View, picker: PickerState, { value }: HTMLInputElement) 
 function type(view: View, box: HTMLInputElement): void {
   afterPaint(() => {
     const { picker } = view;
-    if (!picker || !box.isConnected) return;
-    const found = searched(view, picker, box);
-    if (found !== picker) view.setPicker(found);
+    if (picker && box.isConnected) view.setPicker(searched(view, picker, box));
   });
 }
 
-const steering = ['ArrowDown', 'ArrowUp', 'PageDown', 'PageUp', 'Enter', 'Escape'];
-
 function keys(view: View, shown: PickerState) {
   return (event: KeyboardEvent) => {
-    if (!steering.includes(event.key)) return;
+    if (!/^(Arrow(Down|Up)|Page|Enter|Escape)/.test(event.key)) return;
     const picker = searched(view, shown, event.currentTarget as HTMLInputElement);
     const { matches, active, section } = picker;
     const last = matches.length - 1;
