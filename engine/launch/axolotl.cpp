@@ -90,7 +90,7 @@ void finish_adapters(SettingsReading& reading) {
   recipe.lora.targets = "q,v";  // PEFT's choice for most models
   take_lora_targets(reading, "lora_target_modules");
   if (is_set(reading, "lora_target_linear"))
-    reading.apply("lora_target_linear", "/recipe/lora/targets", "q,k,v,o,gate,up,down");
+    reading.apply("lora_target_linear", "/recipe/lora/targets", "q,k,v,o,gate,up,down,other");
 }
 
 void finish(SettingsReading& reading) {

@@ -56,7 +56,7 @@ struct ModuleName {
 };
 
 constexpr std::string_view projections[] = {"q", "k", "v", "o", "gate", "up", "down"};
-constexpr std::string_view every_projection = "q k v o gate up down";
+constexpr std::string_view every_projection = "q k v o gate up down other";
 
 /// Names of the classes of transformers and torchtune.
 constexpr ModuleName modules[] = {

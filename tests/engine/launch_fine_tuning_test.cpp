@@ -220,7 +220,7 @@ fsdp_config:
 )");
   CHECK(import.config.model_preset == "llama3-70b");
   CHECK(value(import, "/recipe/quantization") == "nf4_double");
-  CHECK(value(import, "/recipe/lora/targets") == "q,k,v,o,gate,up,down");
+  CHECK(value(import, "/recipe/lora/targets") == "q,k,v,o,gate,up,down,other");
   CHECK(value(import, "/recipe/data_parallel") == "fsdp");
   CHECK(value(import, "/recipe/fsdp_version") == "1");
   CHECK(value(import, "/recipe/offload_parameters") == "1");
