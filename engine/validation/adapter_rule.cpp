@@ -7,18 +7,25 @@ namespace trainmem {
 
 namespace {
 
+/// The model made, and not stepped.
+bool has_adapters(const Config& config) {
+  return run_training(config, {.steps = 0, .fold = true}).adapter_elements > 0;
+}
+
 class AdapterRules : Rules {
  public:
   AdapterRules(const Config& config, Issues& issues) : Rules(config, issues), config_(config) {}
 
   void check() {
-    if (recipe_.lora.rank == 0) return;
-    const Recording model = run_training(config_, {.steps = 0, .fold = true});  // made, and not stepped
-    if (model.adapter_elements > 0) return;
+    if (recipe_.lora.rank == 0 || has_adapters(config_)) return;
+    Config other = config_;
+    other.recipe.lora.targets = Recipe().lora.targets;
+    if (!has_adapters(other)) other.recipe.lora.targets += ",other";
     contradiction("/recipe/lora/targets",
                   "No layer of this model gets an adapter from " + in_quotes(recipe_.lora.targets) +
                       ": nothing would be trained.",
-                  "Name others of q, k, v, o, gate, up, down.", {"/recipe/lora/targets", Recipe().lora.targets});
+                  "Name others of q, k, v, o, gate, up, down, other.",
+                  {"/recipe/lora/targets", other.recipe.lora.targets});
   }
 
  private:
