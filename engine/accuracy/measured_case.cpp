@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<const char*, 4> counters{"allocated", "active", "reserved", "device"};
+constexpr std::array<const char*, 5> counters{"allocated", "active", "reserved", "device", "step"};
 constexpr std::array<const char*, 4> confidences{"high", "medium", "uncertain", "predicted"};
 
 template <typename Word, std::size_t n>

@@ -11,8 +11,9 @@
 
 namespace trainmem {
 
-/// What a number was read from: PyTorch's allocated, active or reserved bytes, or the whole device (nvidia-smi).
-enum class MemoryCounter { allocated, active, reserved, device };
+/// What a number was read from: PyTorch's allocated, active or reserved bytes, the whole device (nvidia-smi), or the
+/// highest moment of a step, without initialisation, as simulators predict it.
+enum class MemoryCounter { allocated, active, reserved, device, step };
 const char* name(MemoryCounter counter);
 
 struct Reading {

@@ -1,11 +1,20 @@
 #include "engine/accuracy/measured_score.h"
 
+#include <algorithm>
+
 #include "engine/config/words.h"
 #include "engine/error_band.h"
 #include "engine/estimate.h"
 
 namespace trainmem {
 namespace {
+
+Bytes highest_of_step(const Result& result) {
+  Bytes highest = 0;
+  for (const PhasePeak& phase : result.phases)
+    if (phase.phase != Phase::initialise) highest = std::max(highest, phase.peak);
+  return highest;
+}
 
 /// What the engine says that this counter shows; -1: it does not say, as for a stage other than the worst.
 Bytes predicted(const Result& result, const MeasuredCase& measured, MemoryCounter counter) {
@@ -15,6 +24,9 @@ Bytes predicted(const Result& result, const MeasuredCase& measured, MemoryCounte
     case MemoryCounter::allocated:
     case MemoryCounter::active:
       return worst ? result.allocated : result.stages[static_cast<std::size_t>(measured.stage)].allocated;
+    case MemoryCounter::step:
+      if (worst) return highest_of_step(result);
+      return result.stages[static_cast<std::size_t>(measured.stage)].allocated;
     case MemoryCounter::reserved: return worst ? result.reserved.expected : -1;
     case MemoryCounter::device: return worst ? result.device.expected : -1;
   }
