@@ -77,6 +77,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"other_hybrids", 0},
       {"other_gemma4", 0},
       {"other_recent", 0},
+      {"other_small_vocabularies", 0},
       {"other_expert_adapters", 0},
       {"other_all_linear", 0},
       {"other_settings", 0},
