@@ -91,9 +91,8 @@ Tensor fading_within(const Tensor& decay) {
 /// What is left of a token at the end of its chunk.
 Tensor left_of(const Tensor& at_end, const Tensor& here) { return exp(subtract(unsqueeze(at_end, 2), here)); }
 
-/// The triangular matrix of a chunk's keys, inverted row by row.
-Tensor inverted(Tensor attention) {
-  Tensor row, before;
+/// The triangular matrix of a chunk's keys, inverted row by row; of the last row the caller's variables keep copies.
+Tensor inverted(Tensor attention, Tensor& row, Tensor& before) {
   for (std::int64_t i = 1; i < chunk; ++i) {
     row = clone(slice(select(attention, 3, i), 3, 0, i));
     before = clone(slice(slice(attention, 3, 0, i), 4, 0, i));
@@ -123,12 +122,13 @@ Tensor delta_rule_by_operations(const Tensor& given_query, const Tensor& given_k
   const Tensor decay = cumsum(view(x.decay, {b, h, chunks, chunk}));
   x.decay.reset();  // g = g.cumsum(dim=-1)
   const Tensor fading = fading_within(decay);
-  Tensor attention;
+  Tensor attention, last_row, rows_before;
   {
     Tensor products = multiply(matmul(rated_key, transpose(key, -1, -2)), fading);
-    attention = inverted(negate(masked_fill(std::move(products), mask)));
+    attention = inverted(negate(masked_fill(std::move(products), mask)), last_row, rows_before);
   }
   const Tensor value = matmul(attention, rated_value);
+  x.value.reset();  // value = attn @ v_beta
   const Tensor faded_key = matmul(attention, multiply(rated_key, unsqueeze(exp(decay), 4)));
   Tensor state = allocate({b, h, key.size(4), value.size(4)}, value.dtype(), {&zeros_rule, "state"});
   Tensor out = allocate(value.shape(), value.dtype(), {&zeros_rule, "attention output"});
