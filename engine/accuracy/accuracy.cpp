@@ -60,8 +60,7 @@ Summary summary_of(const std::vector<double>& errors, int not_scored) {
 Accuracy measure(const CaseFolder& folder) {
   Accuracy result;
   for (const TraceCase& trace : folder.traces) {
-    result.traces.push_back(
-        score(trace, trace.cannot_translate.empty() ? predict(trace.config, trace.steps) : Prediction{}));
+    result.traces.push_back(score(trace, trace.cannot_translate.empty() ? predict(trace) : Prediction{}));
   }
   for (const MeasuredFile& file : folder.measured) {
     for (const MeasuredCase& one : file.cases) result.measured.push_back(score(one));

@@ -140,7 +140,7 @@ const TraceCase& find_case(const std::vector<TraceCase>& cases, const std::strin
 
 Prediction predict_or_fail(const TraceCase& trace) {
   if (!trace.cannot_translate.empty()) fail(trace.id + ": " + trace.cannot_translate);
-  Prediction prediction = predict(trace.config, trace.steps);
+  Prediction prediction = predict(trace);
   if (!prediction.refused.empty()) fail(trace.id + ": " + prediction.refused);
   return prediction;
 }

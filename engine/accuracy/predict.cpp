@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "engine/blocks/architecture.h"
+#include "engine/parallel/keeps_last_block.h"
 #include "engine/step.h"
 #include "engine/tensor/dispatch_mode.h"
 #include "engine/tensor/flash_scratch.h"
@@ -56,7 +57,8 @@ std::vector<PredictedPhase> phases_of(const Recording& recording) {
 
 }  // namespace
 
-Prediction predict(const Config& config, int steps) {
+Prediction predict(const TraceCase& trace) {
+  const Config& config = trace.config;
   Prediction prediction;
   for (const Issue& issue : validate(config)) {
     if (!prediction.refused.empty()) prediction.refused += " ";
@@ -67,8 +69,9 @@ Prediction predict(const Config& config, int steps) {
   }
   if (!prediction.refused.empty()) return prediction;
   StepOptions options;
-  options.steps = steps;
+  options.steps = trace.steps;
   const DispatchMode as_under_a_recorder;
+  const KeepsLastBlock as_wrapped(trace.keeps_last_block);
   prediction.recording = run_training(config, options);
   const Recording recorded = as_recorded(prediction.recording);
   prediction.phases = phases_of(recorded);

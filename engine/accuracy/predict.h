@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/config.h"
+#include "engine/accuracy/trace_case.h"
 #include "engine/tape/allocator.h"
 #include "engine/tape/tape.h"
 
@@ -26,7 +26,7 @@ struct Prediction {
   Replay expandable_segments;
 };
 
-/// Runs `steps` steps of the configuration.
-Prediction predict(const Config& config, int steps);
+/// Runs the case's steps as its recorder did.
+Prediction predict(const TraceCase& trace);
 
 }  // namespace trainmem

@@ -46,7 +46,7 @@ TraceCase read_case(const json& object, const std::string& file) {
     for (const auto& [phase, moment] : moments->items()) result.at_peak[phase] = read_moment(moment);
   }
   try {
-    result.cannot_translate = translate_case(object, result.config);
+    result.cannot_translate = translate_case(object, result.config, result.keeps_last_block);
   } catch (const json::exception& error) {
     result.cannot_translate = error.what();
   }

@@ -47,6 +47,7 @@ struct TraceCase {
   std::string family;            ///< model_type
   std::string cannot_translate;  ///< the reason; empty: config is meaningful
   Config config;
+  bool keeps_last_block = false;  ///< see parallel/keeps_last_block.h
   int steps = 2;
   std::int64_t parameters = 0;
   std::vector<RecordedPhase> phases;

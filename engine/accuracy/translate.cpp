@@ -237,13 +237,12 @@ void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) 
   if (prefetch == "NO_PREFETCH") recipe.fsdp_backward_prefetch = BackwardPrefetch::none;
 }
 
-void read_torchtitan(Settings& settings, Recipe& recipe) {
+void read_torchtitan(Settings& settings, Recipe& recipe, bool& keeps_last_block) {
   recipe.framework = Framework::torchtitan;
   recipe.fused_norm = settings.text("norm") == "fused";
   const json* last_block = settings.find("last_block_resharded");
   if (last_block != nullptr && *last_block == false) {
-    if (recipe.reshard_after_forward == Reshard::always)
-      settings.reject("the last block stays gathered although reshard is always: torchtitan's policy frees it");
+    if (recipe.reshard_after_forward == Reshard::always) keeps_last_block = true;
     if (recipe.reshard_after_forward == Reshard::automatic) recipe.reshard_after_forward = Reshard::all_but_last;
   }
   // Until it was a release's own: whether the recorded attention was given grouped heads.
@@ -307,7 +306,7 @@ HuggingFaceConfig huggingface_config(const json& object) {
   return config;
 }
 
-std::string translate_case(const json& trace_case, Config& config) {
+std::string translate_case(const json& trace_case, Config& config, bool& keeps_last_block) {
   json model = trace_case.at("model");
   const std::string kind = trace_case.value("kind", "");
   if (kind == "titan" && model.value("model_type", "") == "llama (torchtitan)") model["model_type"] = "llama";
@@ -352,7 +351,7 @@ std::string translate_case(const json& trace_case, Config& config) {
   if (settings.find("fast_path") != nullptr) config.recipe.fast_path = settings.flag("fast_path");
   // transformers' models as torch.distributed.tensor.parallel divides them.
   if (kind == "tp") recipe.framework = Framework::pytorch;
-  if (kind == "titan") read_torchtitan(settings, recipe);
+  if (kind == "titan") read_torchtitan(settings, recipe, keeps_last_block);
   if (kind == "tune") read_torchtune(settings, recipe);
   if (kind == "litgpt") read_litgpt(recipe);
   if (kind == "foundry") read_llm_foundry(settings, model, config);

@@ -12,7 +12,7 @@ namespace trainmem {
 /// A parsed config.json: scalars as they are, nested objects with dots, lists left out.
 HuggingFaceConfig huggingface_config(const nlohmann::json& json);
 
-/// Fills `config` from a case; returns why that is not possible, or nothing.
-std::string translate_case(const nlohmann::json& trace_case, Config& config);
+/// Fills `config` from a case, and whether KeepsLastBlock held; returns why that is not possible, or nothing.
+std::string translate_case(const nlohmann::json& trace_case, Config& config, bool& keeps_last_block);
 
 }  // namespace trainmem

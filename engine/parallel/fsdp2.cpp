@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/parallel/keeps_last_block.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
@@ -52,7 +53,8 @@ int Fsdp2::open_group(ModulePart part) {
   // The root is never resharded after forward, and by default neither is the head: backward begins with it.
   // torchtitan kept the last layer, too, when embedding and head were of the root's group (83e6941
   // models/llama3/infra/parallelize.py: apply_fsdp, and what it replaced).
-  const bool last = part == ModulePart::last_layer && words_.reshard == Reshard::all_but_last;
+  const bool keeps_last = words_.reshard == Reshard::all_but_last || KeepsLastBlock::is_on();
+  const bool last = part == ModulePart::last_layer && keeps_last;
   const bool head = part == ModulePart::head && words_.reshard != Reshard::always;
   group.stays_gathered = part == ModulePart::root || words_.reshard == Reshard::never || head || last;
   group.layer = active_run().layer;

@@ -30,7 +30,7 @@ TEST_CASE("recorded steps: under tensor parallelism peak and end of every phase 
   REQUIRE(cases.size() == count);
   for (const TraceCase& trace : cases) {
     CAPTURE(trace.id, trace.cannot_translate);
-    const Prediction prediction = predict(trace.config, trace.steps);
+    const Prediction prediction = predict(trace);
     REQUIRE(prediction.refused.empty());
     const CaseScore one = score(trace, prediction);
     Bytes peak = 0;
