@@ -5,14 +5,20 @@
 #include "engine/config/words.h"
 #include "engine/error_band.h"
 #include "engine/estimate.h"
+#include "engine/step.h"
+#include "engine/tape/fold.h"
 
 namespace trainmem {
 namespace {
 
-Bytes highest_of_step(const Result& result) {
+/// Of the stage that was read, without initialisation.
+Bytes highest_of_step(const MeasuredCase& measured, const Result& result) {
+  std::int64_t stage = std::max<std::int64_t>(measured.stage, 0);
+  for (const Stage& each : result.stages)
+    if (measured.stage < 0 && each.worst) stage = each.index;
   Bytes highest = 0;
-  for (const PhasePeak& phase : result.phases)
-    if (phase.phase != Phase::initialise) highest = std::max(highest, phase.peak);
+  for (const FoldedPhase& phase : fold(run_training(measured.config, {.fold = true, .stage = stage})))
+    if (phase.phase != Phase::initialise) highest = std::max(highest, phase.peak.total);
   return highest;
 }
 
@@ -24,9 +30,7 @@ Bytes predicted(const Result& result, const MeasuredCase& measured, MemoryCounte
     case MemoryCounter::allocated:
     case MemoryCounter::active:
       return worst ? result.allocated : result.stages[static_cast<std::size_t>(measured.stage)].allocated;
-    case MemoryCounter::step:
-      if (worst) return highest_of_step(result);
-      return result.stages[static_cast<std::size_t>(measured.stage)].allocated;
+    case MemoryCounter::step: return highest_of_step(measured, result);
     case MemoryCounter::reserved: return worst ? result.reserved.expected : -1;
     case MemoryCounter::device: return worst ? result.device.expected : -1;
   }

@@ -27,7 +27,6 @@ struct SequenceLayout {
 /// what backward needs across it is a transposed copy. Blackwell's take either layout.
 enum class Float8 { none, transposing, plain };
 
-/// A weight that tensor parallelism divides, and a bias that may be absent.
 /// Stand-ins for the gradients of weights whose products went straight to the main gradients: one for each shape, from
 /// the first backward that asks for it on.
 class DummyGradients {
@@ -41,6 +40,7 @@ class DummyGradients {
   std::vector<Tensor> tensors_;
 };
 
+/// A weight that tensor parallelism divides, and a bias that may be absent.
 struct ParallelLinear {
   Size in;
   Size out;       ///< of this rank
