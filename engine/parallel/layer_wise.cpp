@@ -12,6 +12,8 @@ struct One {
   bool by_muon = false;
 };
 
+constexpr double most_of_mean = 1.3;  // a rank's elements: layer_wise_optimizer.py, 1 + _NUMEL_EPSILON
+
 /// Each weight by itself, in the order of the model.
 std::vector<One> each(const std::vector<StageWeight>& weights, bool experts) {
   std::vector<One> result;
@@ -38,7 +40,7 @@ OptimizerShare packed_share(const std::vector<StageWeight>& weights, bool expert
   std::stable_sort(matrices.begin(), matrices.end(), [](const One& a, const One& b) { return a.cost > b.cost; });
   std::int64_t all = 0;
   for (const One& one : matrices) all += one.elements;
-  const double most = static_cast<double>(all) / static_cast<double>(ranks) * 1.3;
+  const double most = static_cast<double>(all) / static_cast<double>(ranks) * most_of_mean;
   const auto count = static_cast<std::size_t>(ranks);
   std::vector<std::int64_t> ends(count, 0);
   std::vector<std::int64_t> elements(count, 0);
