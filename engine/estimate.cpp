@@ -7,14 +7,12 @@
 #include "engine/error_band.h"
 #include "engine/host_memory.h"
 #include "engine/modelled/not_counted.h"
-#include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parameters/parameters.h"
 #include "engine/peak/peak.h"
+#include "engine/peak/reserved.h"
 #include "engine/peak/stage_runs.h"
 #include "engine/runtime.h"
 #include "engine/step.h"
-#include "engine/tape/allocator.h"
-#include "engine/tape/expand.h"
 #include "engine/tape/fold.h"
 #include "engine/tape/rows.h"
 #include "engine/tape/timeline.h"
@@ -64,16 +62,6 @@ void add_workspace(Result& result, const Config& config) {
   }
 }
 
-/// The whole step of the stage that `folded` is of. Pipelines fold micro-batches that a whole recording has.
-Recording full_recording(const Config& config, std::int64_t stage, const Recording& folded) {
-  Recording tape;
-  const bool folds_micro_batches = config.recipe.pipeline_parallel > 1 ||
-                                   config.recipe.framework == Framework::megatron ||
-                                   uses_megatron_deepspeed(config.recipe);
-  if (!folds_micro_batches && expand(folded, tape)) return tape;
-  return run_training(config, {.short_accumulation = true, .stage = stage});
-}
-
 std::int64_t worst_stage(const std::vector<Stage>& stages) {
   for (const Stage& stage : stages)
     if (stage.worst) return stage.index;
@@ -88,7 +76,7 @@ Result estimate(const Config& config) {
   result.stages = std::move(runs.stages);
   const std::int64_t stage = worst_stage(result.stages);
   if (runs.folded_stage != stage) runs.folded = run_training(config, {.fold = true, .stage = stage});
-  const Recording tape = full_recording(config, stage, runs.folded);
+  const Recording tape = whole_recording(config, stage, runs.folded);
   const std::vector<FoldedPhase> folded = fold(tape);
   const FoldedPhase& peak = highest(folded);
   result.allocated = peak.peak.total;
@@ -103,7 +91,7 @@ Result estimate(const Config& config) {
   const Bytes workspace = workspace_beside(config);
   if (workspace > 0) add_workspace(result, config);
 
-  const Bytes reserved = replay(tape, {config.recipe.expandable_segments}).peak_reserved;
+  const Bytes reserved = reserved_by_any(config, result.stages, tape);
   result.reserved = measured_range(reserved + workspace, error_band(config.recipe), result.allocated);
   result.runtime = runtime_rows(config);
   result.device = result.reserved;

@@ -163,7 +163,7 @@ struct Bandwidth {
 
 struct Result {
   Bytes allocated = 0;
-  Range reserved;
+  Range reserved;  ///< of the GPU that reserves most: see peak/reserved.h
   Range device;
   Bytes host = 0;  ///< weights, gradients and states that offloading keeps in host memory, of each GPU: an estimate
   Phase peak_phase = Phase::initialise;

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "engine/tensor/run.h"
+#include "engine/tensor/rank_parts.h"
 
 namespace trainmem {
 
@@ -30,6 +30,19 @@ constexpr Rule update_rule{"orthogonalised update", "",
 constexpr Rule exchange_rule{"exchanged weights", "",
                              "Megatron-Core optimizer/layer_wise_optimizer.py: allgather_params"};
 constexpr Rule square_rule{"foreach square root", "", "pytorch torch/optim/adam.py: _multi_tensor_adam"};
+
+/// Context-parallel ranks hold the same weights: they share the states, too (parallel_state.py: dp_cp group).
+std::int64_t data_parallel_ranks(const Recipe& recipe) { return recipe.data_parallel_size * recipe.context_parallel; }
+
+/// All ranks; of many, some at equal distances with the first and the last.
+std::vector<std::int64_t> recorded_ranks(const Recipe& recipe, bool one) {
+  constexpr std::int64_t most = 4;
+  const std::int64_t ranks = data_parallel_ranks(recipe);
+  const std::int64_t count = one ? 1 : std::min(ranks, most);
+  std::vector<std::int64_t> result{0};
+  for (std::int64_t i = 1; i < count; ++i) result.push_back(i * (ranks - 1) / (count - 1));
+  return result;
+}
 
 template <class OfGroup>
 StageWeights chosen(const StageWeights& weights, OfGroup of_group) {
@@ -67,7 +80,9 @@ std::int64_t expert_data_parallel(const Recipe& recipe) {
 MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, const std::vector<StageWeights>& chunks, bool folded)
     : recipe_(recipe),
       folded_(folded),
-      distributed_(recipe.distributed_optimizer || recipe.data_parallel == DataParallel::zero1) {
+      distributed_(recipe.distributed_optimizer || recipe.data_parallel == DataParallel::zero1),
+      ranks_(recorded_ranks(
+          recipe, folded || !distributed_ || recipe.offload_optimizer || recipe.optimizer == Optimizer::muon_adamw)) {
   const DType weights = megatron_weights(recipe);
   const DType gradients = megatron_gradients(recipe);
   const bool pure = recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16;
@@ -78,8 +93,7 @@ MegatronOptimizer::MegatronOptimizer(const Recipe& recipe, const std::vector<Sta
   const bool whole = recipe.optimizer == Optimizer::muon_adamw;
   states_ = recipe.optimizer == Optimizer::adamw || whole ? 2 : recipe.optimizer == Optimizer::sgd_momentum ? 1 : 0;
   copies_gradients_ = mixed_ && is_half(gradients);
-  // Context-parallel ranks hold the same weights: they share the states, too (parallel_state.py: dp_cp group).
-  const std::int64_t ranks = recipe.data_parallel_size * recipe.context_parallel;
+  const std::int64_t ranks = data_parallel_ranks(recipe);
   const bool gathers_float8 = recipe.weights_dtype == DType::float8;
   for (const StageWeights& chunk : chunks) {
     if (whole) {
@@ -113,7 +127,8 @@ void MegatronOptimizer::add_group(StageWeights parameters, std::int64_t ranks, D
     const auto kept = static_cast<double>(share.value()) * (1.0 - recipe_.offload_optimizer_fraction);
     share = static_cast<std::int64_t>(std::ceil(kept));
   }
-  group.shards = shards_of(group, share);
+  for (const std::int64_t rank : ranks_)
+    group.shards.push_back(shards_of(group, share, rank * ranks / data_parallel_ranks(recipe_)));
   groups_.push_back(std::move(group));
 }
 
@@ -126,20 +141,24 @@ std::vector<Size> MegatronOptimizer::tensors_of(const Group& group) const {
   return tensors;
 }
 
-/// The first `share` elements of the buffer, in which the last parameter is the first: param_and_grad_buffer.py,
-/// _ParamAndGradBuffer. Undivided, the model's order: optimizer.py, Float16OptimizerWithFloat16Params.
-std::vector<Size> MegatronOptimizer::shards_of(const Group& group, const Size& share) const {
+/// `share` elements of the buffer, in which the last parameter is the first: param_and_grad_buffer.py,
+/// _ParamAndGradBuffer; the first rank has the first ones. Undivided, the model's order: optimizer.py,
+/// Float16OptimizerWithFloat16Params.
+std::vector<Size> MegatronOptimizer::shards_of(const Group& group, const Size& share, std::int64_t rank) const {
   if (folded_ || recipe_.offload_optimizer) return {share};
-  std::vector<Size> shards = tensors_of(group);
-  if (!distributed_) return shards;
-  std::reverse(shards.begin(), shards.end());
+  std::vector<Size> tensors = tensors_of(group);
+  if (!distributed_) return tensors;
+  std::reverse(tensors.begin(), tensors.end());
+  Size before = share * rank;
   Size left = share;
-  std::size_t count = 0;
-  for (; count < shards.size() && left > 0; ++count) {
-    shards[count] = minimum(shards[count], left);
-    left = left - shards[count];
+  std::vector<Size> shards;
+  for (const Size& tensor : tensors) {
+    const Size passed = minimum(tensor, before);
+    const Size shard = minimum(tensor - passed, left);
+    before = before - passed;
+    left = left - shard;
+    shards.push_back(shard);
   }
-  shards.resize(count);
   return shards;
 }
 
@@ -167,23 +186,25 @@ void MegatronOptimizer::make_buffers(DType gradients) {
 /// A shard is copied, then made fp32: distrib_optimizer.py, _build_model_and_main_param_groups.
 void MegatronOptimizer::make_main_weights() {
   const DType main = recipe_.master_weights_dtype != DType::automatic ? recipe_.master_weights_dtype : DType::float32;
-  for_each_shard([&](const Size& shard, const Group& group) {
-    Tensor copy;
-    if (!folded_) {
-      const Place place("optimizer", Component::master_weights);
-      copy = allocate({shard}, group.weights, {&main_weights_rule});
-    }
-    add(shard, main, Component::master_weights, main_weights_rule);
+  record_ranks(ranks_.size(), [&](std::size_t rank) {
+    for_each_shard(rank, [&](const Size& shard, const Group& group) {
+      Tensor copy;
+      if (!folded_) {
+        const Place place("optimizer", Component::master_weights);
+        copy = allocate({shard}, group.weights, {&main_weights_rule});
+      }
+      add(shard, main, Component::master_weights, main_weights_rule);
+    });
   });
 }
 
 void MegatronOptimizer::add_share(const OptimizerShare& share) {
-  if (share.by_muon > 0) groups_.push_back({.shards = {share.by_muon}, .states = 1});
-  if (share.by_adam > 0) groups_.push_back({.shards = {share.by_adam}, .states = states_});
+  if (share.by_muon > 0) groups_.push_back({.shards = {{share.by_muon}}, .states = 1});
+  if (share.by_adam > 0) groups_.push_back({.shards = {{share.by_adam}}, .states = states_});
 }
 
 void MegatronOptimizer::add_whole_matrices(const StageWeights& chunk, DType weights) {
-  const std::int64_t ranks = recipe_.data_parallel_size * recipe_.context_parallel;
+  const std::int64_t ranks = data_parallel_ranks(recipe_);
   const std::int64_t expert_ranks = expert_data_parallel(recipe_);
   for (const StageWeight& weight : chunk)
     if (weight.by_muon && weight.elements() > largest_.elements()) largest_ = weight;
@@ -191,7 +212,7 @@ void MegatronOptimizer::add_whole_matrices(const StageWeights& chunk, DType weig
   const bool dealt = recipe_.data_parallel == DataParallel::zero1;
   if (recipe_.distributed_optimizer && !dealt) {
     const auto pack = [&](StageWeights matrices, const OptimizerShare& share) {
-      if (share.buffer > 0) groups_.push_back({weights, std::move(matrices), true, share.buffer, {share.by_muon}, 1});
+      if (share.buffer > 0) groups_.push_back({weights, std::move(matrices), true, share.buffer, {{share.by_muon}}, 1});
     };
     pack(chosen(chunk, [](const StageWeight& w) { return !w.expert && w.by_muon; }), packed_share(chunk, false, ranks));
     pack(experts, packed_share(chunk, true, expert_ranks));
@@ -200,7 +221,7 @@ void MegatronOptimizer::add_whole_matrices(const StageWeights& chunk, DType weig
   const auto keep = [&](StageWeights all, bool of_experts, std::int64_t over) {
     if (all.empty()) return;
     const Size elements = elements_of(all);
-    groups_.push_back({.weights = weights, .parameters = std::move(all), .buffer = elements});
+    groups_.push_back({.weights = weights, .parameters = std::move(all), .buffer = elements, .shards = {{}}});
     add_share(dealt_share(chunk, of_experts, dealt ? over : 1));
     if (dealt && over > 1) exchanged_ = maximum(exchanged_, elements);
   };
@@ -216,30 +237,40 @@ void MegatronOptimizer::add(Size elements, DType dtype, Component component, con
 }
 
 void MegatronOptimizer::step() {
-  if (copies_gradients_) {
-    const Place place("optimizer", Component::optimizer_temporaries);
-    for_each_shard([this](const Size& shard, const Group&) {
-      main_gradients_.push_back(allocate({shard}, DType::float32, {&copy_rule}));
-      note_kept(main_gradients_.back(), copy_rule);
-    });
-  }
+  copy_gradients();
   make_states();
   run_newton_schulz();
   if (recipe_.optimizer_implementation != OptimizerImplementation::fused && states_ >= 2) {
     const Place place("optimizer", Component::optimizer_temporaries);
-    std::vector<Tensor> roots;
-    for_each_shard([&](const Size& shard, const Group& group) {
-      if (group.states >= 2) roots.push_back(allocate({shard}, state_, {&square_rule}));
+    record_ranks(ranks_.size(), [this](std::size_t rank) {
+      std::vector<Tensor> roots;
+      for_each_shard(rank, [&](const Size& shard, const Group& group) {
+        if (group.states >= 2) roots.push_back(allocate({shard}, state_, {&square_rule}));
+      });
+      while (!roots.empty()) roots.pop_back();
     });
-    while (!roots.empty()) roots.pop_back();
   }
+}
+
+void MegatronOptimizer::copy_gradients() {
+  if (!copies_gradients_) return;
+  const Place place("optimizer", Component::optimizer_temporaries);
+  main_gradients_.resize(ranks_.size());
+  record_ranks(ranks_.size(), [this](std::size_t rank) {
+    for_each_shard(rank, [&](const Size& shard, const Group&) {
+      main_gradients_[rank].push_back(allocate({shard}, DType::float32, {&copy_rule}));
+      note_kept(main_gradients_[rank].back(), copy_rule);
+    });
+  });
 }
 
 void MegatronOptimizer::make_states() {
   if (has_states_) return;
   has_states_ = true;
-  for_each_shard([this](const Size& shard, const Group& group) {
-    for (int i = 0; i < group.states; ++i) add(shard, state_, Component::optimizer_states, state_rule);
+  record_ranks(ranks_.size(), [this](std::size_t rank) {
+    for_each_shard(rank, [this](const Size& shard, const Group& group) {
+      for (int i = 0; i < group.states; ++i) add(shard, state_, Component::optimizer_states, state_rule);
+    });
   });
 }
 
@@ -267,6 +298,8 @@ void MegatronOptimizer::run_newton_schulz() const {
   if (exchanged_.value() > 0) make(exchanged_, megatron_weights(recipe_), exchange_rule);
 }
 
-void MegatronOptimizer::zero_grad() { let_go(main_gradients_); }
+void MegatronOptimizer::zero_grad() {
+  if (copies_gradients_) record_ranks(ranks_.size(), [this](std::size_t rank) { let_go(main_gradients_[rank]); });
+}
 
 }  // namespace trainmem

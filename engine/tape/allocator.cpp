@@ -232,10 +232,28 @@ void CachingAllocator::erase_free(std::int32_t index) {
   pool(used.pool).free_blocks.erase(used.size, used.address);
 }
 
-Replay replay(const Recording& recording, AllocatorOptions options) {
+namespace {
+
+/// Calls `take` with every event of one of the recording's ranks.
+template <class Take>
+void for_each_event(const Recording& recording, std::size_t rank, Take take) {
+  std::size_t next = 0;
+  if (rank > 0) {
+    for (const DividedStretch& stretch : recording.divided) {
+      for (; next < stretch.first_event; ++next) take(recording.events[next]);
+      for (const Event event : stretch.of_others[rank - 1]) take(event);
+      next = stretch.end_event;
+    }
+  }
+  for (; next < recording.events.size(); ++next) take(recording.events[next]);
+}
+
+}  // namespace
+
+Replay replay(const Recording& recording, AllocatorOptions options, std::size_t rank) {
   CachingAllocator allocator(options);
   std::vector<CachingAllocator::Handle> handles(recording.storages.size(), CachingAllocator::no_block);
-  for (const Event event : recording.events) {
+  for_each_event(recording, rank, [&](Event event) {
     CachingAllocator::Handle& handle = handles[storage_index(event)];
     if (allocates(event)) {
       const StorageRecord& storage = recording.storage_of(event);
@@ -243,7 +261,7 @@ Replay replay(const Recording& recording, AllocatorOptions options) {
     } else {
       allocator.free(handle);
     }
-  }
+  });
   Replay result;
   result.peak_allocated = allocator.requested().peak;
   result.peak_blocks = allocator.blocks().peak;
@@ -254,6 +272,14 @@ Replay replay(const Recording& recording, AllocatorOptions options) {
     result.reserved[static_cast<std::size_t>(index)] = allocator.reserved(stream);
   }
   return result;
+}
+
+Bytes highest_reserved(const Recording& recording, AllocatorOptions options) {
+  const std::size_t others = recording.divided.empty() ? 0 : recording.divided.front().of_others.size();
+  Bytes highest = 0;
+  for (std::size_t rank = 0; rank <= others; ++rank)
+    highest = std::max(highest, replay(recording, options, rank).peak_reserved);
+  return highest;
 }
 
 }  // namespace trainmem

@@ -125,7 +125,10 @@ struct Replay {
   std::array<Bytes, stream_count> reserved{};
 };
 
-/// Replays every event of a recording, from an empty allocator.
-Replay replay(const Recording& recording, AllocatorOptions options = {});
+/// Replays every event of a recording, from an empty allocator, as one of its ranks: see DividedStretch; 0: the first.
+Replay replay(const Recording& recording, AllocatorOptions options = {}, std::size_t rank = 0);
+
+/// max_memory_reserved() of the rank that reserves most, of those that were recorded.
+Bytes highest_reserved(const Recording& recording, AllocatorOptions options);
 
 }  // namespace trainmem

@@ -84,6 +84,14 @@ struct WorkMark {
   double operations = 0;  ///< floating-point operations
 };
 
+/// Events [first_event, end_event) are the first rank's part of what the ranks of a group divide. The storages that
+/// other ranks have instead are in Recording::storages, too, and no event of the first rank names them.
+struct DividedStretch {
+  std::uint32_t first_event = 0;
+  std::uint32_t end_event = 0;
+  std::vector<std::vector<Event>> of_others;  ///< what each of the other ranks that were recorded does instead
+};
+
 struct Recording {
   std::vector<StorageRecord> storages;
   std::vector<Event> events;
@@ -92,6 +100,7 @@ struct Recording {
   std::vector<std::string> places{""};  ///< "attention", "mlp", "loss"; 0: the model itself
   std::vector<WorkMark> work;           ///< in order of event
   std::vector<RepeatMark> repeats;      ///< in order of first_event, outer before inner; empty unless folded
+  std::vector<DividedStretch> divided;  ///< in order of first_event, all of the same ranks; empty: all ranks do alike
   std::int64_t adapter_elements = 0;    ///< of LoRA's adapters of all layers, none of them a shard
 
   const StorageRecord& storage_of(Event event) const { return storages[storage_index(event)]; }

@@ -128,6 +128,26 @@ TEST_CASE("allocator: recorded event streams give the recorded peaks exactly") {
   CHECK(expandable.peak_reserved == stream.peak_reserved_expandable);
 }
 
+TEST_CASE("allocator: what another rank does instead is replayed in its place, and the most of all ranks counts") {
+  Recording tape;
+  const auto storage = [&](Bytes mebibytes) {
+    tape.storages.push_back({.bytes = mebibytes * mebibyte});
+    return static_cast<std::int32_t>(tape.storages.size()) - 1;
+  };
+  const std::int32_t before = storage(30);
+  const std::int32_t piece = storage(20);
+  const std::int32_t after = storage(30);
+  const std::int32_t larger = storage(40);
+  const std::int32_t small = storage(12);
+  // The first rank's piece fits beside nothing that is free; the second one's two pieces take 52 MiB for its 20.
+  tape.events = {allocation_of(before), allocation_of(piece), release_of(before), allocation_of(after)};
+  tape.divided = {{1, 2, {{allocation_of(larger), allocation_of(small)}, {}}}};
+  CHECK(replay(tape).peak_reserved == (30 + 20) * mebibyte);
+  CHECK(replay(tape, {}, 1).peak_reserved == (30 + 40 + 12) * mebibyte);
+  CHECK(replay(tape, {}, 2).peak_reserved == 30 * mebibyte);
+  CHECK(highest_reserved(tape, {}) == (30 + 40 + 12) * mebibyte);
+}
+
 TEST_CASE("allocator: requests round to 512 bytes and small ones share a segment of 2 MiB") {
   CachingAllocator allocator;
   allocator.allocate(1, Stream::compute);

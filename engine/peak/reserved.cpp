@@ -1,0 +1,49 @@
+#include "engine/peak/reserved.h"
+
+#include <algorithm>
+
+#include "engine/parallel/megatron_deepspeed.h"
+#include "engine/step.h"
+#include "engine/tape/allocator.h"
+#include "engine/tape/expand.h"
+
+namespace trainmem {
+namespace {
+
+Recording record_whole(const Config& config, std::int64_t stage) {
+  return run_training(config, {.short_accumulation = true, .stage = stage});
+}
+
+/// The first or the last stage, with the embedding or the head, that allocates at least nine tenths of the worst one's
+/// bytes beside it, and the most of such; null: neither does.
+const Stage* near_the_worst(const std::vector<Stage>& stages) {
+  const auto worst = std::find_if(stages.begin(), stages.end(), [](const Stage& stage) { return stage.worst; });
+  const Stage* found = nullptr;
+  for (const Stage* stage : {&stages.front(), &stages.back()}) {
+    if (stage->worst || stage->allocated < worst->allocated - worst->allocated / 10) continue;
+    if (found == nullptr || stage->allocated > found->allocated) found = stage;
+  }
+  return found;
+}
+
+}  // namespace
+
+// Pipelines fold micro-batches that a whole recording has.
+Recording whole_recording(const Config& config, std::int64_t stage, const Recording& folded) {
+  Recording tape;
+  const bool folds_micro_batches = config.recipe.pipeline_parallel > 1 ||
+                                   config.recipe.framework == Framework::megatron ||
+                                   uses_megatron_deepspeed(config.recipe);
+  if (!folds_micro_batches && expand(folded, tape)) return tape;
+  return record_whole(config, stage);
+}
+
+Bytes reserved_by_any(const Config& config, const std::vector<Stage>& stages, const Recording& worst) {
+  const AllocatorOptions options{config.recipe.expandable_segments};
+  const Bytes highest = highest_reserved(worst, options);
+  const Stage* other = near_the_worst(stages);
+  if (other == nullptr) return highest;
+  return std::max(highest, highest_reserved(record_whole(config, other->index), options));
+}
+
+}  // namespace trainmem
