@@ -186,16 +186,30 @@ Tensor gathered(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t 
   return result;
 }
 
-/// Rows of this GPU and all heads become all rows and a part of the heads, or the other way round: a copy that lies
-/// as it is sent, what is received, and a copy in order. flash_attn_a2a_communicate.
-std::vector<Tensor> exchange(const std::vector<Tensor>& tensors, const std::vector<Shape>& shapes) {
+/// Rows of this GPU and all heads become all rows and a part of the heads (`gathers_rows`), or the other way round. Of
+/// each tensor a copy lies as it is sent, while the one before is received and the one before that is put in order on
+/// a stream of its own. What is sent lives to the end. flash_attn_a2a_communicate.
+std::vector<Tensor> exchange(const std::vector<Tensor>& tensors, const std::vector<Shape>& shapes, bool gathers_rows) {
+  const std::size_t count = tensors.size();
   std::vector<Tensor> sent;
+  std::vector<Tensor> received(count);
   std::vector<Tensor> results;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    sent.push_back(make_buffer(tensors[i].shape(), tensors[i].dtype(), exchange_rule, "sent rows"));
-    results.push_back(make_buffer(tensors[i].shape(), tensors[i].dtype(), exchange_rule, "received rows"));
-    results.back() = make(shapes[i], tensors[i].dtype(), exchange_rule, "rows in order");
+  const auto put_in_order = [&](std::size_t turn) {
+    if (turn < 2) return;
+    const Set<Stream> stream(active_run().stream, Stream::communication);
+    results.push_back(make(shapes[turn - 2], tensors[turn - 2].dtype(), exchange_rule, "rows in order"));
+    received[turn - 2].reset();
+  };
+  for (std::size_t turn = 0; turn < count + 2; ++turn) {
+    if (turn > 0 && turn <= count)
+      received[turn - 1] =
+          make_buffer(tensors[turn - 1].shape(), tensors[turn - 1].dtype(), exchange_rule, "received rows");
+    if (gathers_rows) put_in_order(turn);
+    if (turn < count)
+      sent.push_back(make_buffer(tensors[turn].shape(), tensors[turn].dtype(), exchange_rule, "sent rows"));
+    if (!gathers_rows) put_in_order(turn);
   }
+  let_go(sent);
   return results;
 }
 
@@ -206,13 +220,14 @@ Shape all_rows(const Tensor& x, std::int64_t gpus) {
 
 Tensor exchanged(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t gpus) {
   const Ref<Node> node = begin_node(exchange_rule, {&q, &k, &v});
-  const std::vector<Tensor> whole = exchange({q, k, v}, {all_rows(q, gpus), all_rows(k, gpus), all_rows(v, gpus)});
+  const std::vector<Tensor> whole =
+      exchange({q, k, v}, {all_rows(q, gpus), all_rows(k, gpus), all_rows(v, gpus)}, true);
   const Tensor output = make(output_of(whole[0], whole[2]), q.dtype(), exchange_rule, "output of some heads");
   const Tensor log_sum_exp = statistics(whole[0], whole[0].size(0), exchange_rule);
   for (const Tensor& tensor : whole) keep(node, tensor);
   keep(node, output);
   keep(node, log_sum_exp);
-  Tensor result = exchange({output}, {output_of(q, v)})[0];
+  Tensor result = exchange({output}, {output_of(q, v)}, false)[0];
   if (node)
     node->backward = [shapes = std::vector<Shape>{q.shape(), k.shape(), v.shape()}](Backward& b) {
       const Tensor kept_q = b.kept(0);
@@ -221,10 +236,10 @@ Tensor exchanged(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t
       const Tensor kept_output = b.kept(3);
       const Tensor sums = b.kept(4);
       note_share(Pass::backward, kept_q, 1);  // all rows, some heads
-      const std::vector<Tensor> gradient = exchange({b.gradient()}, {kept_output.shape()});
+      const std::vector<Tensor> gradient = exchange({b.gradient()}, {kept_output.shape()}, true);
       const Gradients whole_gradients =
           attention_backward(kept_q, kept_q.size(0), kept_k, kept_v, kept_k.size(0), exchange_rule);
-      std::vector<Tensor> results = exchange({whole_gradients.q, whole_gradients.k, whole_gradients.v}, shapes);
+      std::vector<Tensor> results = exchange({whole_gradients.q, whole_gradients.k, whole_gradients.v}, shapes, false);
       for (int i = 0; i < 3; ++i) b.give(i, std::move(results[static_cast<std::size_t>(i)]));
     };
   finish_node(node, result);
