@@ -72,11 +72,10 @@ Prediction predict(const TraceCase& trace) {
   options.steps = trace.steps;
   const DispatchMode as_under_a_recorder;
   const KeepsLastBlock as_wrapped(trace.keeps_last_block);
-  prediction.recording = run_training(config, options);
-  const Recording recorded = as_recorded(prediction.recording);
-  prediction.phases = phases_of(recorded);
-  prediction.by_default = replay(recorded, {.expandable_segments = false});
-  prediction.expandable_segments = replay(recorded, {.expandable_segments = true});
+  prediction.recording = as_recorded(run_training(config, options));
+  prediction.phases = phases_of(prediction.recording);
+  prediction.by_default = replay(prediction.recording, {.expandable_segments = false});
+  prediction.expandable_segments = replay(prediction.recording, {.expandable_segments = true});
   return prediction;
 }
 

@@ -20,7 +20,7 @@ struct PredictedPhase {
 
 struct Prediction {
   std::string refused;  ///< why the engine gives no answer; empty: it does
-  Recording recording;
+  Recording recording;  ///< with what a recorder sees; all else has no bytes
   std::vector<PredictedPhase> phases;
   Replay by_default;
   Replay expandable_segments;

@@ -1,5 +1,6 @@
 // Embedding and loss over a vocabulary that is divided among the tensor-parallel ranks.
 #include "engine/blocks/megatron/operations.h"
+#include "engine/tensor/embedding.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem::megatron {
@@ -39,16 +40,17 @@ Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const Seque
     result = allocate({layout.local, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
   }
   if (node)
-    node->backward = [layout, scatter, shape = weight.shape()](Backward& backward) {
-      const Tensor gradient = backward.take_gradient();
-      Tensor all_rows;
-      if (scatter) {
-        const Size batch = gradient.size(1);
-        const Shape whole{layout.sequence, batch, gradient.size(2)};
-        all_rows = allocate(whole, gradient.dtype(), {&embedding_rule, "gathered gradient"});
-        if (batch > 1) all_rows = allocate(whole, gradient.dtype(), {&embedding_rule, "gathered gradient"});
-      }
-      backward.give(0, allocate(shape, gradient.dtype(), {&embedding_rule, "weight gradient"}));
+    node->backward = [layout, scatter, t, shape = weight.shape(), count = ids.elements()](Backward& backward) {
+      Tensor gradient = backward.take_gradient();
+      const Shape local = gradient.shape();
+      const auto make = [&](const Shape& of_rows, const char* role) {
+        return allocate(of_rows, gradient.dtype(), {&embedding_rule, role});
+      };
+      if (scatter) gradient = make({layout.sequence, local[1], local[2]}, "gathered gradient");
+      if (t > 1) gradient = make(gradient.shape(), "gradient of this rank's tokens");  // derivatives.yaml: index_put_
+      Tensor contiguous;
+      if (scatter && local[1] > 1) contiguous = make(gradient.shape(), "gathered gradient");
+      backward.give(0, embedding_backward(shape, gradient.dtype(), count, {&embedding_rule, "weight gradient"}));
     };
   finish_node(node, result);
   return result;
