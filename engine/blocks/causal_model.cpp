@@ -252,7 +252,8 @@ Tensor CausalModel::loss(Tensor& logits, const Tensor& labels, const Tensor& mas
   architecture_->return_loss();
   hidden_.reset();
   if (wrapper_ != nullptr) {
-    if (embedding_group_ == head_group_) wrapper_->add_output(head_group_, result);
+    // transformers' models return the loss, too.
+    if (embedding_group_ == head_group_ && !architecture_->loss_is_outside()) wrapper_->add_output(head_group_, result);
     wrapper_->end_forward();
   }
   return result;
