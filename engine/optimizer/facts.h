@@ -18,6 +18,7 @@ namespace trainmem {
 /// Size of a state or temporary, given its parameter's shape.
 enum class Extent : std::uint8_t {
   full,             ///< the parameter's shape
+  gradient,         ///< the gradient's: see SteppedTensor, whole_gradient
   twice,            ///< the parameter's shape two times, in one tensor
   packed,           ///< two elements in one
   rows,             ///< without the last dimension: row factor of Adafactor

@@ -33,7 +33,7 @@ constexpr StateLine fused_amsgrad_states[] = {
 };
 constexpr StateLine momentum_states[] = {
     {"momentum",
-     Extent::full,
+     Extent::gradient,
      Format::gradient,
      Only::all,
      {"momentum_buffer", "running sum of gradients; the first step clones the gradient",

@@ -7,14 +7,14 @@ namespace {
 constexpr const char* adafactor_hf_source = "transformers src/transformers/optimization.py: Adafactor.step";
 
 constexpr const char* roots = "square roots of the second moments";
-constexpr Rule adam_part{"clone",
-                         "this GPU's rows of a gradient that it has whole, made for each operation that takes it",
-                         "pytorch torch/distributed/tensor/_redistribute.py: redistribute_local_tensor"};
+constexpr Rule own_rows{"clone",
+                        "this GPU's rows of a gradient that it has whole, made for each operation that takes it",
+                        "pytorch torch/distributed/tensor/_redistribute.py: redistribute_local_tensor"};
 constexpr StepLine adam_foreach[] = {
-    make(0, Extent::full, Format::gradient, Only::whole_gradients, adam_part),  // _foreach_lerp_
+    make(0, Extent::full, Format::gradient, Only::whole_gradients, own_rows),  // _foreach_lerp_
     drop(0, Only::whole_gradients),
-    make(0, Extent::full, Format::gradient, Only::whole_gradients, adam_part),  // _foreach_addcmul_, twice
-    make(1, Extent::full, Format::gradient, Only::whole_gradients, adam_part),
+    make(0, Extent::full, Format::gradient, Only::whole_gradients, own_rows),  // _foreach_addcmul_, twice
+    make(1, Extent::full, Format::gradient, Only::whole_gradients, own_rows),
     drop(1, Only::whole_gradients),
     drop(0, Only::whole_gradients),
     make(0, Extent::full, Format::state, Only::all,
@@ -24,13 +24,13 @@ constexpr Rule adam_loop_root{"sqrt", roots, "pytorch torch/optim/adam.py: _sing
 constexpr Rule adam_loop_quotient{"div", "denominator of the update; lives until the next one is made",
                                   "pytorch torch/optim/adam.py: _single_tensor_adam, denom"};
 constexpr StepLine adam_fused[] = {
-    make(0, Extent::full, Format::gradient, Only::whole_gradients, adam_part),
+    make(0, Extent::full, Format::gradient, Only::whole_gradients, own_rows),
 };
 constexpr StepLine adam_loop[] = {
-    make(2, Extent::full, Format::gradient, Only::whole_gradients, adam_part),  // lerp_
+    make(2, Extent::full, Format::gradient, Only::whole_gradients, own_rows),  // lerp_
     drop(2, Only::whole_gradients),
-    make(2, Extent::full, Format::gradient, Only::whole_gradients, adam_part),  // addcmul_, twice
-    make(3, Extent::full, Format::gradient, Only::whole_gradients, adam_part),
+    make(2, Extent::full, Format::gradient, Only::whole_gradients, own_rows),  // addcmul_, twice
+    make(3, Extent::full, Format::gradient, Only::whole_gradients, own_rows),
     drop(3, Only::whole_gradients),
     drop(2, Only::whole_gradients),
     make(1, Extent::full, Format::state, Only::all, adam_loop_root),
@@ -113,6 +113,12 @@ constexpr StepLine lion_loop[] = {
     make(1, Extent::full, Format::state, Only::all, {"add", "the copy and the gradient", lion_source}),
     drop(0),
     drop(1),
+};
+
+// Without weight decay, momentum or none: in place. The running sum of whole gradients is whole, too.
+constexpr StepLine sgd_lines[] = {
+    make(0, Extent::full, Format::gradient, Only::whole_gradients, own_rows),
+    drop(0, Only::whole_gradients),
 };
 
 // torch.optim.Adafactor. Slots: 0 update, 1 variance estimate, 2 means and norms, 3 squared gradient.
@@ -224,7 +230,9 @@ std::span<const StepLine> step_table(Optimizer optimizer, OptimizerImplementatio
     case Optimizer::adafactor_hf: return adafactor_hf_loop;
     case Optimizer::lion: return lion_loop;
     case Optimizer::muon: return muon_loop;
-    default: return {};  // sgd without weight decay, and with momentum: in place
+    case Optimizer::sgd:
+    case Optimizer::sgd_momentum: return sgd_lines;
+    default: return {};
   }
 }
 

@@ -18,7 +18,8 @@ Shape shape_of(Extent extent, const Shape& shape, const Size& asked_rank) {
   const auto shorter = [&] { return minimum(shape[-1], shape[-2]); };
   const auto longer = [&] { return maximum(shape[-1], shape[-2]); };
   switch (extent) {
-    case Extent::full: return shape;
+    case Extent::full:
+    case Extent::gradient: return shape;
     case Extent::twice: return {2, shape.elements()};
     case Extent::packed: return {shape.elements() / 2};
     case Extent::rows: return without(rank - 1);
@@ -138,7 +139,9 @@ void OptimizerWalk::make_states_of(const Tensor& parameter) {
   const SteppedTensor tensor = stepped(parameter);
   for (const StateLine& line : facts_.states) {
     if (!applies(line.only, tensor)) continue;
-    const Shape shape = shape_of(line.extent, parameter.shape(), rank_);
+    Shape shape = shape_of(line.extent, parameter.shape(), rank_);
+    if (line.extent == Extent::gradient && tensor.whole_gradient)
+      shape[0] = shape[0] * active_run().settings.tensor_parallel.size;
     const DType dtype = dtype_of(line.format, tensor);
     const bool paged = facts_.paged && line.extent == Extent::full && tensor.elements() >= smallest_paged;
     states_.push_back(paged ? allocate_nothing(shape, dtype) : allocate(shape, dtype, {&line.rule, line.name}));
