@@ -258,8 +258,10 @@ Tensor scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, cons
   options.mask = additive_mask(mask, q.dtype());
   switch (select_attention(q, k, v, options)) {
     case AttentionAlgorithm::flash: return flash_of_any_width(q, k, v, options);
-    case AttentionAlgorithm::efficient:
-      return efficient(q, k, v, aligned_mask(std::move(options.mask)), options.causal);
+    case AttentionAlgorithm::efficient: {
+      Tensor aligned = aligned_mask(std::move(options.mask));  // of what it was made the last holder goes here
+      return efficient(q, k, v, std::move(aligned), options.causal);
+    }
     case AttentionAlgorithm::math: return math(q, k, v, options);
   }
   return {};
