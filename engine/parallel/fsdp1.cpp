@@ -187,7 +187,14 @@ void Fsdp1::reduce_all(std::size_t index) {
 
 /// _runtime_utils.py: _post_forward_reshard; the copy of NO_SHARD goes, too (_flat_param.py, post_reshard).
 void Fsdp1::free_after_forward(Group& group) const {
-  if (is_whole() || (!group.root && !words_.stays_gathered)) group.flat.reset();
+  if (!group.root && (is_whole() || !words_.stays_gathered)) group.flat.reset();
+}
+
+/// The root's forward ends with the loss, where the model computes it.
+void Fsdp1::end_forward() {
+  if (!is_whole()) return;
+  for (Group& group : groups_)
+    if (group.root) group.flat.reset();
 }
 
 /// _runtime_utils.py: _should_free_in_backward.

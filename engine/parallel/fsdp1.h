@@ -52,7 +52,7 @@ class Fsdp1 : public ModuleWrapper {
   Tensor before_recomputation(int group, Tensor input) override;
   Tensor after_forward(int group, Tensor output) override;
   void add_output(int group, const Tensor& output) override;
-  void end_forward() override {}
+  void end_forward() override;
   void set_last_micro_batch(bool last) override { reduces_ = last; }
   void end_backward() override;
 
