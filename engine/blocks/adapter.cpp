@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "engine/parallel/module_wrapper.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
 #include "engine/text/list.h"
@@ -87,7 +88,10 @@ Adapter make_adapter(Size in, Size out, const char* role, Size times) {
   if (tuning.rank == 0 || !selects(tuning.targets, role)) return adapter;
   const Set<bool> trained(run.new_parameters.frozen, false);
   const Size rank = Size(tuning.rank) * times;
+  if (times == Size(1)) adapter.wrapper = WrapsAdapters::wrapper();
+  if (adapter.wrapper != nullptr) adapter.groups[0] = adapter.wrapper->open_adapter();
   adapter.a = make({rank, in}, tuning.dtype, names[0]);
+  if (adapter.wrapper != nullptr) adapter.groups[1] = adapter.wrapper->open_adapter();
   adapter.b = make({out, rank}, tuning.dtype, names[1]);
   adapter.dropout = tuning.dropout;
   run.tape.adapter_elements += (rank * (in + out) * run.times_of(run.layer)).recorded();
@@ -111,11 +115,18 @@ void give_memory_to_adapters() {
   }
 }
 
+Tensor Adapter::product(int which, Tensor x) const {
+  if (wrapper != nullptr) x = wrapper->before_forward(groups[which], std::move(x));
+  Tensor result =
+      which == 0 ? linear(std::move(x), a, {}, "LoRA A output") : linear(std::move(x), b, {}, "LoRA B output");
+  return wrapper == nullptr ? result : wrapper->after_forward(groups[which], std::move(result));
+}
+
 Tensor Adapter::operator()(Tensor base, Tensor x) const {
   const DType dtype = base.dtype();
   x = to(std::move(x), a.dtype());
-  Tensor low = linear(trainmem::dropout(x, dropout), a, {}, "LoRA A output");
-  Tensor branch = multiply_number(linear(std::move(low), b, {}, "LoRA B output"));
+  Tensor low = product(0, trainmem::dropout(x, dropout));
+  Tensor branch = multiply_number(product(1, std::move(low)));
   if (active_run().compiled_region != 0) return add_in_place(std::move(base), std::move(branch));
   Tensor sum = add(std::move(base), std::move(branch), "output with LoRA");
   return to(std::move(sum), dtype);

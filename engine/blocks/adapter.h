@@ -5,14 +5,21 @@
 
 namespace trainmem {
 
+class ModuleWrapper;
+
 /// Low-rank side branch: base(x) + B(A(dropout(x))) * scaling, computed in the adapter's own format.
 struct Adapter {
   Tensor a;  ///< (rank, in)
   Tensor b;  ///< (out, rank)
   double dropout = 0.0;
+  ModuleWrapper* wrapper = nullptr;  ///< of each matrix's module; null: they are their block's
+  int groups[2] = {-1, -1};
   bool defined() const { return a.defined(); }
   /// Adds the branch to the base layer's output.
   Tensor operator()(Tensor base, Tensor x) const;
+
+ private:
+  Tensor product(int which, Tensor x) const;  ///< with A, or with B
 };
 
 /// The adapter of the layer called `role`, if the run's fine-tuning asks for one. Unless its weights are shards, they

@@ -36,8 +36,6 @@ constexpr Missing<Recipe> all_missing[] = {
      [](const Recipe& r) { return uses_fsdp2(r) && r.hybrid_shard_size == 1 && r.data_parallel_size > 1; }, "0"},
     {"/recipe/offload_parameters", "Offload of parameters that FSDP1 does not shard is", "Set it to false.",
      [](const Recipe& r) { return r.offload_parameters && uses_fsdp1(r) && r.hybrid_shard_size == 1; }, "0"},
-    {"/recipe/fsdp_forward_prefetch", "FSDP1's gathers ahead in forward, with LoRA, are", "Set it to false.",
-     [](const Recipe& r) { return r.fsdp_forward_prefetch && r.lora.rank > 0 && uses_fsdp1(r); }, "0"},
     {"/recipe/master_weights_dtype", "A format of master weights outside Megatron is", "Set it to auto.",
      [](const Recipe& r) { return r.master_weights_dtype != DType::automatic; }, "auto"},
     {"/recipe/gradients_dtype", "A format of gradients other than the weights' is", "Set it to auto.",

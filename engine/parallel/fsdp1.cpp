@@ -63,9 +63,12 @@ void Fsdp1::gather_all(std::size_t index) {
   if (groups_[index].adapters >= 0) gather(groups_[static_cast<std::size_t>(groups_[index].adapters)]);
 }
 
+bool Fsdp1::runs_again(std::size_t group) const { return words_.inside_recomputation || groups_[group].adapter; }
+
 Tensor Fsdp1::before_forward(int index, Tensor input) {
+  const auto at = static_cast<std::size_t>(index);
   const bool again = active_run().recomputing.second_forward;
-  if (again && !words_.inside_recomputation) return input;
+  if (again && !runs_again(at)) return input;
   if (!initialised_) initialise_lazily();
   if (index == 0 && !again) {  // a new forward: the gradients of the last step go
     LayerStretches stretches;
@@ -74,21 +77,34 @@ Tensor Fsdp1::before_forward(int index, Tensor input) {
       if (!each.has_gradient()) each.held_gradient.reset();
     }
   }
-  gather_all(static_cast<std::size_t>(index));
-  if (!again) prefetch_in_forward(static_cast<std::size_t>(index));
-  const auto hold = [this, index, again](const Tensor& tensor) {
-    Group& group = groups_[static_cast<std::size_t>(index)];
+  gather_all(at);
+  if (!again) prefetch_in_forward(at);
+  groups_[at].early = words_.forward_prefetch && !is_first_step_ && !groups_[at].root && !groups_[at].frozen && !again;
+  if (groups_[at].frozen && !again && input->grad_fn) {
+    free_at_gradient(at, *input->grad_fn);
+    return input;
+  }
+  const auto hold = [this, at, again](const Tensor& tensor) {
+    Group& group = groups_[at];
     if (!again || !group.frozen) return;
     group.hooked.push_back(alias(tensor, tensor.shape(), tensor->strides));
     note_kept(group.hooked.back(), hooked_rule);
   };
-  Tensor hooked = with_backward_hook(input, hook_rule, [this, index, hold](const Tensor& gradient) {
-    after_backward(static_cast<std::size_t>(index));
+  Tensor hooked = with_backward_hook(input, hook_rule, [this, at, hold](const Tensor& gradient) {
+    after_backward(at);
     hold(gradient);
   });
   if (hooked.get() != input.get()) hold(input);
-  if (hooked.get() == input.get() && !again) reduce_at_gradient(static_cast<std::size_t>(index));
+  if (hooked.get() == input.get() && !again) reduce_at_gradient(at);
   return hooked;
+}
+
+// Hooks of a tensor run as they were registered: the module that made a frozen group's input is gathered first.
+void Fsdp1::free_at_gradient(std::size_t index, Node& maker) {
+  maker.before = [this, index, gather_of_maker = std::move(maker.before)] {
+    if (gather_of_maker) gather_of_maker();
+    after_backward(index);
+  };
 }
 
 // Nothing tells that an embedding's backward is done but its weight's gradient: it is reduced there.
@@ -106,8 +122,8 @@ Tensor Fsdp1::before_recomputation(int index, Tensor input) {
 
 Tensor Fsdp1::after_forward(int index, Tensor output) {
   const bool again = active_run().recomputing.second_forward;
-  if (again && !words_.inside_recomputation) return output;
   const auto at = static_cast<std::size_t>(index);
+  if (again && !runs_again(at)) return output;
   free_after_forward(groups_[at]);
   groups_[at].reduced = false;
   if (groups_[at].adapters >= 0) {
@@ -165,9 +181,8 @@ void Fsdp1::prefetch_in_backward(std::size_t index) {
 /// The views of a group that was gathered early are older, for autograd, than the forward that began after its gather:
 /// their backward, which the reduction follows, waits until that forward's is done.
 void Fsdp1::after_backward(std::size_t index) {
-  const bool early = words_.forward_prefetch && !is_first_step_ && !groups_[index].root;
   reduce_waiting();
-  if (early && !groups_[index].reduced)
+  if (groups_[index].early && !groups_[index].reduced)
     waiting_ = static_cast<int>(index);
   else
     reduce_all(index);

@@ -8,9 +8,10 @@
 // shards on the GPU stay until the whole backward has ended. Under SHARD_GRAD_OP the whole flat parameters stay from
 // the forward to the end of the backward that reduces. Hybrid shards are reduced once more among the groups, in place,
 // on a stream of its own. Under NO_SHARD each GPU holds the flat parameters whole: with mixed precision a group
-// computes on a cast copy, and gradients are reduced in place. Adapters are wrapped apart from them (peft
-// utils/other.py: fsdp_auto_wrap_policy); here a block's are gathered together. Source: pytorch
-// torch/distributed/fsdp/_runtime_utils.py and _flat_param.py.
+// computes on a cast copy, and gradients are reduced in place. Each matrix of an adapter is a module of its own inside
+// its block's (peft utils/other.py: fsdp_auto_wrap_policy); fused adapters and those of stacked experts, which are no
+// such modules, are gathered with their block. Source: pytorch torch/distributed/fsdp/_runtime_utils.py and
+// _flat_param.py.
 #pragma once
 
 #include <vector>
@@ -47,6 +48,7 @@ class Fsdp1 : public ModuleWrapper {
 
   int open_group(ModulePart part) override;
   void reopen_group(int group) override { open_ = static_cast<std::size_t>(group); }
+  int open_adapter() override;
   void close_groups() override;
   Tensor before_forward(int group, Tensor input) override;
   Tensor before_recomputation(int group, Tensor input) override;
@@ -68,10 +70,12 @@ class Fsdp1 : public ModuleWrapper {
     std::vector<Tensor> hooked;       ///< inputs and their gradients that the hook of a frozen group holds
     Size padded;  ///< elements of the flat parameter, with what aligns each weight and divides it by the shards
     DType stored = DType::float32;
-    int adapters = -1;  ///< group of the adapters beside these weights; -1: none
+    int adapters = -1;     ///< group of the adapters that are gathered with these weights; -1: none
+    bool adapter = false;  ///< of one matrix
     bool frozen = false;
     bool root = false;
     bool ran_twice = false;        ///< in one forward of the model
+    bool early = false;            ///< gathered before its own forward began, by the module before
     bool reduced = false;          ///< in this backward
     bool awaits_backward = false;  ///< its forward has run, its backward has not begun
     std::int32_t layer = -1;
@@ -80,7 +84,10 @@ class Fsdp1 : public ModuleWrapper {
   };
 
   Tensor make(const Shape& shape, DType dtype, const char* name);
+  Group& group_of_new_parameter();
   std::size_t adapters_beside(std::size_t group);
+  /// Recomputation runs the group's forward again.
+  bool runs_again(std::size_t group) const;
   void divide(Group& group, LayerStretches& stretches) const;
   /// At the first forward every group's tensors are allocated whole, on the compute stream, and freed at once: what is
   /// reserved for them stays. _flat_param.py, init_flat_param_attributes.
@@ -90,6 +97,7 @@ class Fsdp1 : public ModuleWrapper {
   /// This step's forward of a module has ended: the first one, or another of a module that the model runs twice.
   void note_forward(std::size_t group);
   void reduce_at_gradient(std::size_t group);
+  void free_at_gradient(std::size_t group, Node& maker);
   void gather(Group& group);
   void gather_all(std::size_t group);
   void lay_aside(const Group& group) const;
@@ -111,7 +119,9 @@ class Fsdp1 : public ModuleWrapper {
 
   Fsdp1Words words_;
   ShardedFormats formats_;
+  WrapsAdapters wraps_adapters_;
   std::size_t open_ = 0;
+  int next_adapter_ = -1;     ///< group of the parameter made next; -1: that which is open
   std::size_t made_ = 0;      ///< weights
   bool initialised_ = false;  ///< lazily, by the first forward
   bool reduces_ = true;

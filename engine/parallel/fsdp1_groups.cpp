@@ -1,5 +1,6 @@
 // FSDP1's groups as they are made: flat parameters, their shards, and the parameters that the optimizer is given.
 #include <algorithm>
+#include <utility>
 
 #include "engine/parallel/fsdp1.h"
 #include "engine/tensor/autograd.h"
@@ -32,7 +33,8 @@ Size aligned(Size elements, const Tensor& weight) {
 
 }  // namespace
 
-Fsdp1::Fsdp1(const Fsdp1Words& words, ShardedFormats formats) : words_(words), formats_(formats) {
+Fsdp1::Fsdp1(const Fsdp1Words& words, ShardedFormats formats)
+    : words_(words), formats_(formats), wraps_adapters_(active_run().settings.fine_tuning.fused ? nullptr : this) {
   active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
     return make(shape, dtype, name);
   };
@@ -51,21 +53,36 @@ int Fsdp1::open_group(ModulePart part) {
 
 Tensor Fsdp1::make(const Shape& shape, DType dtype, const char* /*name*/) {
   const Run& run = active_run();
-  const bool adapter = run.settings.fine_tuning.rank > 0 && !run.new_parameters.frozen;
-  Group& group = groups_[adapter ? adapters_beside(open_) : open_];
+  Group& group = group_of_new_parameter();
   group.stored = dtype;
   group.frozen = run.new_parameters.frozen;
   Tensor weight = declare(shape, formats_.parameters == DType::automatic ? dtype : formats_.parameters);
   weight->requires_grad = !run.new_parameters.frozen;
   group.padded = aligned(group.padded, weight) + shape.elements();
   // The first adapter's forward follows the previous block's: in backward it starts that block's gather.
-  if (adapter && group.weights.empty())
+  if (!group.adapter && weight.requires_grad() && run.settings.fine_tuning.rank > 0 && group.weights.empty())
     weight->gradient_hook = [this, block = open_](const Tensor&) {
       if (words_.backward_prefetch != BackwardPrefetch::none) prefetch_in_backward(block);
     };
   group.weights.push_back(weight);
   group.places.push_back(made_++);
   return weight;
+}
+
+int Fsdp1::open_adapter() {
+  Group group;
+  group.adapter = true;
+  group.layer = active_run().layer;
+  next_adapter_ = static_cast<int>(groups_.size());
+  groups_.push_back(std::move(group));
+  return next_adapter_;
+}
+
+Fsdp1::Group& Fsdp1::group_of_new_parameter() {
+  const Run& run = active_run();
+  if (next_adapter_ >= 0) return groups_[static_cast<std::size_t>(std::exchange(next_adapter_, -1))];
+  const bool adapter = run.settings.fine_tuning.rank > 0 && !run.new_parameters.frozen;
+  return groups_[adapter ? adapters_beside(open_) : open_];
 }
 
 std::size_t Fsdp1::adapters_beside(std::size_t index) {

@@ -4,6 +4,14 @@
 
 namespace trainmem {
 
+namespace {
+thread_local ModuleWrapper* of_adapters = nullptr;
+}  // namespace
+
+WrapsAdapters::WrapsAdapters(ModuleWrapper* wrapper) : previous_(of_adapters) { of_adapters = wrapper; }
+WrapsAdapters::~WrapsAdapters() { of_adapters = previous_; }
+ModuleWrapper* WrapsAdapters::wrapper() { return of_adapters; }
+
 Tensor with_backward_hook(Tensor input, const Rule& rule, std::function<void(const Tensor& gradient)> act) {
   const Ref<Node> node = begin_node(rule, {&input});
   if (!node) return input;

@@ -18,6 +18,8 @@ class ModuleWrapper {
   virtual int open_group(ModulePart part) = 0;
   /// Parameters made from now on belong to a group that is there already.
   virtual void reopen_group(int group) = 0;
+  /// A matrix of an adapter, made next, is a module of its own, with this group.
+  virtual int open_adapter() { return -1; }
   /// All parameters have been made.
   virtual void close_groups() {}
   virtual Tensor before_forward(int group, Tensor input) = 0;
@@ -43,6 +45,20 @@ class ModuleWrapper {
   virtual void finish_accumulation() {}
   /// The whole backward has ended.
   virtual void end_backward() = 0;
+};
+
+/// Each matrix of an adapter is wrapped apart while in scope.
+class WrapsAdapters {
+ public:
+  explicit WrapsAdapters(ModuleWrapper* wrapper);
+  ~WrapsAdapters();
+  WrapsAdapters(const WrapsAdapters&) = delete;
+  WrapsAdapters& operator=(const WrapsAdapters&) = delete;
+
+  static ModuleWrapper* wrapper();  ///< null: nothing wraps them so
+
+ private:
+  ModuleWrapper* previous_;
 };
 
 /// Formats of a model whose parameters are shards.
