@@ -232,6 +232,7 @@ void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) 
     settings.reject("strategy '" + strategy + "' is not known");
   }
   recipe.fsdp_forward_prefetch = settings.flag("forward_prefetch");
+  recipe.offload_parameters = settings.flag("offload");
   const std::string prefetch = settings.text("backward_prefetch");
   if (prefetch == "BACKWARD_POST") recipe.fsdp_backward_prefetch = BackwardPrefetch::backward_post;
   if (prefetch == "NO_PREFETCH") recipe.fsdp_backward_prefetch = BackwardPrefetch::none;
