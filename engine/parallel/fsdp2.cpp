@@ -274,11 +274,12 @@ void Fsdp2::after_backward(std::size_t index) {
 }
 
 void Fsdp2::reduce_gradients(Group& group) {
-  if (group.experts == 0) let_go(reduce_scatter_inputs_);  // a module's experts are reduced before the rest of it
-  std::vector<Parameter*> with_gradient;                   // frozen weights have none
+  std::vector<Parameter*> with_gradient;  // frozen weights have none
   for (Parameter& parameter : group.parameters)
     if (parameter.gathered->grad.defined() || parameter.accumulated.defined()) with_gradient.push_back(&parameter);
-  if (!with_gradient.empty()) reduce(group, with_gradient);
+  if (with_gradient.empty()) return;
+  if (group.experts == 0) let_go(reduce_scatter_inputs_);  // a module's experts are reduced before the rest of it
+  reduce(group, with_gradient);
 }
 
 /// _fsdp_state.py, _force_complete_incomplete_states (pytorch 180428) ends the group's forward without its last module;
