@@ -9,14 +9,18 @@
 namespace trainmem {
 namespace {
 
-bool is_llama_block(const Model& model) {
+/// Blocks of Llama's attention and MLP, in whatever order beside their norms.
+bool has_llama_layers(const Model& model) {
   using Turning = transformers::LlamaForm::Turning;
+  using Block = transformers::LlamaForm::BlockForm;
   const transformers::LlamaForm* form = transformers::llama_form(model);
-  return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_attention &&
-         !form->fused_mlp && !form->scaled_queries && form->norm != NormLayer::Form::nanochat &&
-         model.hidden_act != Activation::xielu && form->turning != Turning::three_positions &&
-         form->turning != Turning::interleaved_positions && form->turning != Turning::interleaved_partial &&
-         !form->gated_attention && form->output_gate == transformers::LlamaForm::OutputGate::none;
+  const bool block = form != nullptr && (form->block == Block::llama || form->block == Block::gemma2 ||
+                                         form->block == Block::olmo2 || form->block == Block::cohere);
+  return block && !form->fused_attention && !form->fused_mlp && !form->scaled_queries &&
+         form->norm != NormLayer::Form::nanochat && model.hidden_act != Activation::xielu &&
+         form->turning != Turning::three_positions && form->turning != Turning::interleaved_positions &&
+         form->turning != Turning::interleaved_partial && !form->gated_attention &&
+         form->output_gate == transformers::LlamaForm::OutputGate::none;
 }
 
 constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework megatron.";
@@ -24,7 +28,7 @@ constexpr SettledBy to_one_gpu{"/recipe/tensor_parallel", "1"};
 
 constexpr Missing<Config> of_dtensors[] = {
     {"/model/model_type", "Tensor parallelism of this model type is", one_gpu,
-     [](const Config& c) { return !is_llama_block(c.model); }, to_one_gpu},
+     [](const Config& c) { return !has_llama_layers(c.model); }, to_one_gpu},
     {"/model/experts/num_experts", "Tensor parallelism of experts is", one_gpu,
      [](const Config& c) { return c.model.experts.num_experts > 0; }, to_one_gpu},
     {"/model/latent_attention/kv_lora_rank", "Tensor parallelism of latent attention is", one_gpu,
@@ -36,15 +40,23 @@ constexpr Missing<Config> of_dtensors[] = {
     {"/model/qk_norm", "Tensor parallelism of torchtitan with normalised heads is", one_gpu,
      [](const Config& c) { return c.model.qk_norm != QkNorm::none && c.recipe.framework == Framework::torchtitan; },
      to_one_gpu},
-    {"/model/sliding_window", "Tensor parallelism with sliding windows is", one_gpu,
-     [](const Config& c) { return c.model.sliding_window > 0; }, to_one_gpu},
+    // The model makes its mask for the part of the sequence that the embedding gives it.
+    {"/model/sliding_window",
+     "Sequence parallelism with windows shorter than the sequence is",
+     "Set sequence_parallel to false.",
+     [](const Config& c) {
+       return c.recipe.sequence_parallel && c.model.sliding_window > 0 &&
+              c.model.sliding_window < c.recipe.sequence_length.value();
+     },
+     {"/recipe/sequence_parallel", "0"}},
+    {"/recipe/attention", "Sequence parallelism with eager attention is", "Choose sdpa.",
+     [](const Config& c) { return c.recipe.sequence_parallel && c.recipe.attention == AttentionKernel::eager; },
+     "sdpa"},
     {"/model/vocab_size", "A vocabulary that tensor_parallel does not divide is", one_gpu,
      [](const Config& c) { return c.model.vocab_size % c.recipe.tensor_parallel != 0; }, to_one_gpu},
     {"/recipe/data_parallel", "Tensor parallelism beside data parallelism other than FSDP2 is",
      "Choose fsdp, version 2.",
      [](const Config& c) { return c.recipe.data_parallel_size > 1 && !uses_fsdp2(c.recipe); }, "fsdp"},
-    {"/recipe/attention", "Tensor parallelism with eager attention is", "Choose sdpa.",
-     [](const Config& c) { return c.recipe.attention == AttentionKernel::eager; }, "sdpa"},
     {"/recipe/lora/rank", "Tensor parallelism with LoRA is", one_gpu,
      [](const Config& c) { return c.recipe.lora.rank > 0; }, to_one_gpu},
     {"/recipe/loss", "This loss with tensor parallelism is", "Choose full or vocabulary_parallel.",
