@@ -73,6 +73,7 @@ AltUp::AltUp(const Model& m, const LlamaForm& form, DType dtype) : streams_(m.al
   const Place place("altup");
   output_scale_ = make_parameter({m.hidden_size}, dtype, "output scale");
   correction_ = make_parameter({streams_, streams_}, dtype, "correction");
+  correction_adapter_ = make_adapter(streams_, streams_, "correction");
   prediction_ = Linear(streams_, streams_ * streams_, false, dtype, "prediction");
   router_ = Linear(m.hidden_size, streams_, false, dtype, "modality router");
   norm_ = llama_norm_layer(m, form, dtype);

@@ -23,6 +23,7 @@ class AltUp {
   Size streams_;
   Tensor output_scale_;
   Tensor correction_;
+  Adapter correction_adapter_;  ///< beside the clamped weight, which training takes bare, of no use
   Linear prediction_, router_;
   NormLayer norm_;
   Tensor input_scale_;  ///< a buffer
