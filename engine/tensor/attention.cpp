@@ -259,8 +259,8 @@ Tensor scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, cons
   switch (select_attention(q, k, v, options)) {
     case AttentionAlgorithm::flash: return flash_of_any_width(q, k, v, options);
     case AttentionAlgorithm::efficient: {
-      Tensor aligned = aligned_mask(std::move(options.mask));  // of what it was made the last holder goes here
-      return efficient(q, k, v, std::move(aligned), options.causal);
+      const Tensor aligned = aligned_mask(std::move(options.mask));  // of what it was made the last holder goes here
+      return efficient(q, k, v, aligned, options.causal);
     }
     case AttentionAlgorithm::math: return math(q, k, v, options);
   }
