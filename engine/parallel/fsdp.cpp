@@ -26,6 +26,12 @@ DType reduction_format(const Recipe& recipe) {
   return automatic && in_fp32 ? DType::float32 : recipe.gradient_reduce_dtype;
 }
 
+/// Shards are reduced once more among the groups, also where there is one alone: _fully_shard.py, HSDPMeshInfo of a
+/// mesh of two dimensions. torchtitan's has the second from two groups on (distributed/parallel_dims.py, _mesh_exist).
+bool reduces_among_groups(const Recipe& recipe) {
+  return is_hybrid(recipe) || (recipe.hybrid_shard_size > 1 && recipe.framework != Framework::torchtitan);
+}
+
 ShardedFormats sharded_formats(const Recipe& recipe) {
   // Without mixed precision weights are gathered in their own formats: adapters in fp32 beside weights in 16 bits.
   const bool mixed = recipe.precision == Precision::fsdp_bf16 || recipe.precision == Precision::fp8 ||
@@ -64,7 +70,7 @@ Fsdp2Words fsdp2_words(const Recipe& recipe) {
 
 std::unique_ptr<ModuleWrapper> make_fsdp(const Config& config) {
   const Recipe& recipe = config.recipe;
-  const Sharding sharding{fsdp_shards(recipe), is_hybrid(recipe), recipe.expert_parallel};
+  const Sharding sharding{fsdp_shards(recipe), reduces_among_groups(recipe), recipe.expert_parallel};
   if (sharding.shards == 1 && !wraps_on_one_gpu(recipe)) return nullptr;
   const ShardedFormats formats = sharded_formats(recipe);
   if (recipe.fsdp_version == 1) return std::make_unique<Fsdp1>(fsdp1_words(config, sharding), formats);
