@@ -49,7 +49,7 @@ struct LatentAttention {
   bool operator==(const LatentAttention&) const = default;
 };
 
-/// Mamba 2 layers. n_heads = 0: the model has none.
+/// Mamba 2 layers, or with time_step_rank those of the first Mamba. n_heads = 0: the model has none.
 struct Mamba {
   std::int64_t n_heads = 0;
   std::int64_t d_head = 0;
@@ -57,6 +57,7 @@ struct Mamba {
   std::int64_t d_state = 0;
   std::int64_t d_conv = 4;
   std::int64_t chunk_size = 256;
+  std::int64_t time_step_rank = 0;  ///< Mamba 1, whose heads are single channels: rank of their time steps
   bool conv_bias = true;
   bool proj_bias = false;
   bool gated_norm = true;  ///< a norm of the gated result; without it the gate alone

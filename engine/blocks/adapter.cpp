@@ -58,7 +58,9 @@ constexpr std::string_view other_layers[] = {"shared expert gate",
                                              "indexer key",
                                              "indexer weights",
                                              "projected states",
-                                             "mixer projection"};
+                                             "mixer projection",
+                                             "time steps",
+                                             "time steps, B and C"};
 
 constexpr Rule adapter_rule{"weight", "a weight of the model", "pytorch torch/nn/parameter.py"};
 constexpr const char* names[] = {"LoRA A", "LoRA B"};

@@ -31,7 +31,8 @@ Tensor legacy_loss(Tensor& logits, const Tensor& labels, bool fused) {
   const Size batch = labels.size(0);
   const Size shorter = labels.size(1) - Size(1);
   Tensor shifted = contiguous(slice(logits, 1, 0, shorter), "shifted logits");
-  const Tensor targets = allocate({batch, shorter}, DType::int64, {&labels_rule});
+  const Tensor targets = batch == 1 ? alias(labels, {batch, shorter}, labels->strides)
+                                    : allocate({batch, shorter}, DType::int64, {&labels_rule});
   const Shape rows{batch * shorter, shifted.size(-1)};
   shifted = view(std::move(shifted), rows);
   return fused ? fused_cross_entropy(shifted) : cross_entropy(shifted, targets);

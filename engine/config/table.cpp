@@ -206,7 +206,7 @@ constexpr Field model_and_gpu_fields[] = {
      [](Config& c) -> Member { return c.model.linear_attention.linear_conv_kernel_dim; }, 0, 64, "tokens",
      "Linear attention", "Tokens that the convolution before linear attention sees."},
 
-    // Model: Mamba 2.
+    // Model: Mamba.
     {"/model/mamba/n_heads", "ssm_heads", [](Config& c) -> Member { return c.model.mamba.n_heads; }, 0, 65536, "heads",
      "Mamba", "Heads of one layer of kind mamba or hybrid; 0: there are none."},
     {"/model/mamba/d_head", "ssm_head_dim", [](Config& c) -> Member { return c.model.mamba.d_head; }, 0, 65536,
@@ -219,6 +219,9 @@ constexpr Field model_and_gpu_fields[] = {
      "Mamba", "Tokens that its convolution looks at."},
     {"/model/mamba/chunk_size", "ssm_chunk", [](Config& c) -> Member { return c.model.mamba.chunk_size; }, 1, 65536,
      "tokens", "Mamba", "Tokens that are computed as one matrix product."},
+    {"/model/mamba/time_step_rank", "ssm_dt_rank", [](Config& c) -> Member { return c.model.mamba.time_step_rank; }, 0,
+     65536, "elements", "Mamba",
+     "Mamba 1, whose heads are single channels: rank of their time steps (dt_rank); 0: Mamba 2."},
     {"/model/mamba/conv_bias", "ssm_conv_bias", [](Config& c) -> Member { return c.model.mamba.conv_bias; }, 0, 1, "",
      "Mamba", "Its convolution has a bias."},
     {"/model/mamba/proj_bias", "ssm_bias", [](Config& c) -> Member { return c.model.mamba.proj_bias; }, 0, 1, "",

@@ -27,7 +27,7 @@ bool against_class(const Config& c, bool (*part)(const Config&)) {
   if (defaults == nullptr || megatron(c)) return false;
   // With experts and without.
   const std::string& type = c.model.model_type;
-  if (part == experts && (type == "granitemoehybrid" || type == "nemotron_h" || type == "gemma4_text")) return false;
+  if (part == experts && has_item("granitemoehybrid,nemotron_h,gemma4_text,jamba", type)) return false;
   Config of_class;
   of_class.model = *defaults;
   return part(c) != part(of_class);

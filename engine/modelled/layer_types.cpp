@@ -6,6 +6,7 @@
 
 #include "engine/blocks/transformers/gated_delta_net.h"
 #include "engine/blocks/transformers/llama_form.h"
+#include "engine/config/formats.h"
 #include "engine/config/words.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
@@ -27,6 +28,7 @@ constexpr LayersOf layers_of[] = {
     {"lfm2_moe", "conv"},
     {"granitemoehybrid", "mamba"},
     {"bamba", "mamba"},
+    {"jamba", "mamba"},
     {"nemotron_h", "mamba,mlp,moe"},
     {"qwen3_next", "linear_attention"},
     {"qwen3_5_text", "linear_attention"},
@@ -35,7 +37,8 @@ constexpr LayersOf layers_of[] = {
 };
 
 /// Types whose layers are all of one kind that is no attention alone.
-constexpr LayersOf only_layers_of[] = {{"falcon_h1", "hybrid"}, {"mamba2", "mamba"}};
+constexpr LayersOf only_layers_of[] = {
+    {"falcon_h1", "hybrid"}, {"mamba2", "mamba"}, {"mamba", "mamba"}, {"falcon_mamba", "mamba"}};
 
 const char* only_layers(const Model& model) {
   for (const LayersOf& each : only_layers_of)
@@ -54,7 +57,32 @@ bool has_other_mixers(const Config& c) {
   return has_mamba(c) || has_linear_attention(c) || has_layer_type(c.model, LayerType::conv);
 }
 
+/// Types whose Mamba layers are those of the first Mamba.
+bool has_first_mamba(const Model& model) { return has_item("mamba,falcon_mamba,jamba", model.model_type); }
+
 constexpr Missing<Config> missing[] = {
+    {"/model/mamba/time_step_rank", "The other kind of Mamba's layers in a model of this type is",
+     "Mamba 1 has a rank and heads of one channel, Mamba 2 none.",
+     [](const Config& c) {
+       const Mamba& mamba = c.model.mamba;
+       const bool first = has_first_mamba(c.model);
+       return has_mamba(c) && (first != (mamba.time_step_rank > 0) || (first && mamba.d_head != 1));
+     },
+     nullptr},
+    {"/recipe/fast_path", "The scan's kernel, which refuses Jamba's B and C in fp32 beside other inputs in 16 bits, is",
+     "Set it to false, or give weights in 16 bits.",
+     [](const Config& c) {
+       const Formats f = formats(c.recipe);
+       return c.recipe.fast_path && c.model.model_type == "jamba" && has_mamba(c) && f.weights == DType::float32 &&
+              f.autocast != DType::automatic;
+     },
+     "0"},
+    {"/recipe/fast_path", "Biases of the projections beside Mamba 1's kernels, whose backward refuses them, are",
+     "Set it to false.",
+     [](const Config& c) {
+       return c.recipe.fast_path && c.model.mamba.proj_bias && has_item("mamba,falcon_mamba", c.model.model_type);
+     },
+     "0"},
     {"/recipe/fast_path", "Normalised Mamba layers of Falcon-H1 by PyTorch's operations are", "Set it to true.",
      [](const Config& c) {
        return !c.recipe.fast_path && c.model.model_type == "falcon_h1" && c.model.mamba.gated_norm;

@@ -44,7 +44,7 @@ constexpr Fixed fixed_fields[] = {
      "afmoe,hy_v3,mellum,deepseek_v32,glm_moe_dsa,axk1,cohere2_moe,glm4v_moe_text,mistral4,laguna,mimo_v2_flash",
      false},
     {"/model/experts/moe_layer_freq",
-     "llama4_text,qwen2_moe,qwen3_moe,qwen3_next,qwen3_vl_moe_text,qwen3_omni_moe_text,ernie4_5_moe", false},
+     "llama4_text,qwen2_moe,qwen3_moe,qwen3_next,qwen3_vl_moe_text,qwen3_omni_moe_text,ernie4_5_moe,jamba", false},
     {"/model/experts/router_bias", "nemotron_h", false},
     {"/model/experts/moe_latent_size", "nemotron_h", false},
     {"/model/mamba/gated_norm", "falcon_h1", false},

@@ -40,9 +40,33 @@ void short_convolution(ParameterBuilder& b) {
            replicated);
 }
 
+/// The first Mamba.
+void mamba1(ParameterBuilder& b) {
+  const Model& m = b.model;
+  const std::int64_t width = m.mamba.n_heads;
+  const std::int64_t rank = m.mamba.time_step_rank;
+  const auto linear = [&](const char* name, const char* bias, std::int64_t outputs, std::int64_t inputs) {
+    b.linear(name, bias, Kind::attention, outputs, inputs, replicated);
+  };
+  const auto bias = [&](const char* name) { return m.mamba.proj_bias ? name : nullptr; };
+  b.matrix("layers.*.mamba.A_log", Kind::attention, width, m.mamba.d_state);
+  b.vector("layers.*.mamba.D", Kind::attention, width);
+  b.convolution("layers.*.mamba.convolution.weight", Kind::attention, width, m.mamba.d_conv);
+  if (m.mamba.conv_bias) b.vector("layers.*.mamba.convolution.bias", Kind::attention, width);
+  linear("layers.*.mamba.input.weight", bias("layers.*.mamba.input.bias"), 2 * width, m.hidden_size);
+  linear("layers.*.mamba.factors.weight", nullptr, rank + 2 * m.mamba.d_state, width);
+  linear("layers.*.mamba.step.weight", "layers.*.mamba.step.bias", width, rank);
+  linear("layers.*.mamba.output.weight", bias("layers.*.mamba.output.bias"), m.hidden_size, width);
+  if (m.model_type != "jamba") return;
+  b.vector("layers.*.mamba.step_norm.weight", Kind::norm, rank);
+  b.vector("layers.*.mamba.B_norm.weight", Kind::norm, m.mamba.d_state);
+  b.vector("layers.*.mamba.C_norm.weight", Kind::norm, m.mamba.d_state);
+}
+
 /// Mamba 2. Parameters of a module itself come before those of the modules within.
 void mamba(ParameterBuilder& b) {
   const Model& m = b.model;
+  if (m.mamba.time_step_rank > 0) return mamba1(b);
   const std::int64_t heads = m.mamba.n_heads;
   const std::int64_t width = heads * m.mamba.d_head;
   const std::int64_t channels = width + 2 * m.mamba.n_groups * m.mamba.d_state;

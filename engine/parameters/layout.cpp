@@ -24,7 +24,7 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "granitemoehybrid") return {.norms = Norms::first, .fused_gate_up = true};
   if (type == "bamba") return {.norms = Norms::mixer_last};
   if (type == "nemotron_h") return {.norms = Norms::one, .router_after_experts = true};
-  if (type == "mamba2") return {.norms = Norms::one};
+  if (type == "mamba2" || type == "mamba" || type == "falcon_mamba") return {.norms = Norms::one};
   if (type == "lfm2_moe") return {.router_after_experts = true};
   if (type == "olmo2" || type == "olmo3" || type == "flex_olmo" || type == "exaone4") return {.norms_on_outputs = true};
   if (type == "qwen3_next" || type == "qwen3_5_text" || type == "qwen3_5_moe_text") return {.gated_attention = true};

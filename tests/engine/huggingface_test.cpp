@@ -198,7 +198,7 @@ TEST_CASE("Hugging Face: the experts' width of DBRX, whichever of its two names 
 
 TEST_CASE("Hugging Face: a class that is not known and an unknown activation are issues") {
   Issues issues;
-  read(R"({"model_type": "mamba"})", issues);
+  read(R"({"model_type": "zamba"})", issues);
   REQUIRE(issues.size() == 1);
   CHECK(issues[0].code == "not_yet_modelled");
   CHECK(issues[0].path == "/model_type");

@@ -40,7 +40,7 @@ class Router {
   const Model& model_;
   Tensor weight_;
   ExpertAdapter adapter_;
-  Adapter beside_;     ///< Hunyuan's, whose router is a linear layer
+  Adapter beside_;     ///< Hunyuan's and Jamba's, whose router is a linear layer
   Tensor bias_;        ///< gpt-oss's, which is trained
   Tensor correction_;  ///< DeepSeek-V3's, ERNIE's and LFM2's, a buffer that balances the load
 };

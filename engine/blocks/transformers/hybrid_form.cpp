@@ -1,5 +1,7 @@
 // Forms of the families whose layers are of several kinds: convolutions, state spaces or linear attention beside
 // attention.
+#include <string_view>
+
 #include "engine/blocks/transformers/llama_form.h"
 
 namespace trainmem::transformers {
@@ -22,6 +24,12 @@ LlamaForm lfm2_moe() {
   return result;
 }
 
+LlamaForm jamba() {
+  LlamaForm result("jamba");
+  result.masks_sentinels = true;
+  return result;
+}
+
 LlamaForm nemotron_h() {
   LlamaForm result("nemotron_h");
   result.masks_sentinels = true;
@@ -30,8 +38,9 @@ LlamaForm nemotron_h() {
   return result;
 }
 
-LlamaForm mamba2() {
-  LlamaForm result("mamba2");
+LlamaForm mamba(const char* model_type) {
+  LlamaForm result(model_type);
+  result.shifts_logits = std::string_view(model_type) != "mamba2";
   result.block = LlamaForm::BlockForm::one_mixer;
   result.fp32_residuals = true;
   result.fp32_logits = true;
@@ -64,8 +73,11 @@ LlamaForm olmo_hybrid() {
 
 const LlamaForm forms[] = {LlamaForm("lfm2"),
                            lfm2_moe(),
+                           jamba(),
                            nemotron_h(),
-                           mamba2(),
+                           mamba("mamba"),
+                           mamba("falcon_mamba"),
+                           mamba("mamba2"),
                            falcon_h1(),
                            bamba(),
                            olmo_hybrid(),

@@ -74,6 +74,7 @@ struct LlamaForm {
   bool scaled_values = false;     ///< times a number
   bool turns_whole_where_sliding = false;  ///< and the first channels in the other layers
   bool fp32_logits = false;                ///< the model returns them
+  bool shifts_logits = false;              ///< the loss is that of a copy of them without the last position
   bool jitter = false;               ///< tokens are multiplied with random numbers, before the experts and the router
   bool gated_attention = false;      ///< the query projection has a gate of the output beside each head
   bool turns_where_sliding = false;  ///< layers without a window have no RoPE

@@ -2,6 +2,7 @@
 
 #include <tuple>
 
+#include "engine/blocks/causal_loss.h"
 #include "engine/blocks/transformers/families.h"
 #include "engine/blocks/transformers/gemma3n_model.h"
 #include "engine/blocks/transformers/llama_layers.h"
@@ -162,6 +163,11 @@ Tensor LlamaModel::head(Tensor hidden) {
     logits = multiply_number(logits);
   }
   return logits;
+}
+
+// models/mamba/modeling_mamba.py: MambaForCausalLM.
+Tensor LlamaModel::loss(Tensor logits, const Tensor& labels) {
+  return form_.shifts_logits ? legacy_loss(logits, labels, false) : Decoder::loss(std::move(logits), labels);
 }
 
 std::unique_ptr<Architecture> make_llama(const Model& model, DType weights) {

@@ -17,6 +17,7 @@ class LlamaModel : public Decoder {
   void make_head() override;
   ForwardState begin(const Tensor& ids, AttentionKernel attention) override;
   Tensor head(Tensor hidden) override;
+  Tensor loss(Tensor logits, const Tensor& labels) override;
   void return_loss() override { scaled_output_.reset(); }
   BlockInputs inputs_of(const ForwardState& state, std::int64_t layer) const override;
 

@@ -64,6 +64,7 @@ class MambaLayer : public AttentionPart {
 }  // namespace
 
 std::unique_ptr<AttentionPart> make_mamba(const Model& m, DType dtype) {
+  if (m.mamba.time_step_rank > 0) return make_mamba1(m, dtype);
   return std::make_unique<MambaLayer>(m, dtype);
 }
 

@@ -30,6 +30,7 @@ struct RouterForm {
   } scores = Scores::softmax;
   bool normalises = false;           ///< the weights of a token add up to one
   bool casts = true;                 ///< weights in the format of the logits
+  bool casts_to_tokens = false;      ///< or of the tokens
   bool fp32 = true;                  ///< sigmoid: logits from tokens and weight in fp32
   bool fp32_weight = false;          ///< the router's weight is made in fp32 whatever the model is in
   bool corrects_in_weights = false;  ///< the correction has the format of the weights
@@ -64,6 +65,7 @@ constexpr RouterForm forms[] = {
     {.model_type = "lfm2_moe", .scores = Scores::corrected_low_sigmoid, .normalises = true},
     {.model_type = "phimoe", .scores = Scores::sparse_mixer, .balanced = true},
     {.model_type = "flex_olmo", .balanced = true},
+    {.model_type = "jamba", .casts = false, .casts_to_tokens = true},
     {.model_type = "hunyuan_v1_moe", .normalises = true, .fp32_weight = true},
     {.model_type = "deepseek_v32", .scores = Scores::sigmoid, .normalises = true, .returns_logits = true},
     {.model_type = "glm_moe_dsa", .scores = Scores::sigmoid, .normalises = true, .returns_logits = true},
@@ -133,8 +135,9 @@ bool has_balancing_loss(const Model& model) {
 Router::Router(const Model& m, DType dtype) : model_(m) {
   const Size n = m.experts.num_experts;
   weight_ = make_parameter({n, m.hidden_size}, form_of(m).fp32_weight ? DType::float32 : dtype, "router");
-  if (m.model_type == "hunyuan_v1_moe")
-    beside_ = make_adapter(m.hidden_size, n, "router");
+  const bool jamba = m.model_type == "jamba";
+  if (jamba || m.model_type == "hunyuan_v1_moe")
+    beside_ = make_adapter(m.hidden_size, n, jamba ? "router projection" : "router");
   else
     adapter_ = ExpertAdapter(m.hidden_size, n, 1, 1, "router");
   const Scores scores = form_of(m).scores;
@@ -159,6 +162,7 @@ Routing Router::softmax_scores(const Tensor& tokens) const {
   Chosen chosen = top_k(probabilities, model_.experts.num_experts_per_tok);
   if (form.normalises) chosen.values = normalised(std::move(chosen.values));
   if (form.casts || active_run().settings.legacy_models) chosen.values = to(chosen.values, routing.logits.dtype());
+  if (form.casts_to_tokens) chosen.values = to(chosen.values, tokens.dtype());
   routing.experts = chosen.indices;
   routing.weights = chosen.values;
   return routing;

@@ -200,38 +200,6 @@ void read_nemotron_h(Model& model, const Keys& keys, Issues&) {
   keys.read(experts.moe_latent_size, {"moe_latent_size"});
 }
 
-Model mamba2() {
-  Model model = of_class("mamba2", 32768, 4096, 64, 128, 128, 8192, 0);
-  model.head_dim = 64;
-  model.norms_per_layer = 1;
-  model.positions = Positions::none;
-  model.layer_types = word(LayerType::mamba);
-  model.mamba = {.n_heads = 128, .d_head = 64, .n_groups = 8, .d_state = 128};
-  return model;
-}
-
-// models/mamba2/configuration_mamba2.py. Heads and inner width are those of its mixers.
-void read_mamba2(Model& model, const Keys& keys, Issues& issues) {
-  Mamba& mamba = model.mamba;
-  mamba.n_heads = model.num_key_value_heads = model.num_attention_heads;
-  mamba.d_head = model.head_dim;
-  keys.read(mamba.n_groups, {"n_groups"});
-  keys.read(mamba.d_state, {"state_size"});
-  keys.read(mamba.d_conv, {"conv_kernel"});
-  keys.read(mamba.chunk_size, {"chunk_size"});
-  keys.read(mamba.conv_bias, {"use_conv_bias"});
-  keys.read(mamba.proj_bias, {"use_bias"});
-  std::int64_t expand = 2;
-  keys.read(expand, {"expand"});
-  model.intermediate_size = mamba.n_heads * mamba.d_head;
-  if (expand * model.hidden_size != model.intermediate_size)
-    report_not_modelled_key(issues, "num_heads", "The class refuses heads that do not make up the inner width.");
-  if (!keys.flag("residual_in_fp32", true))
-    report_not_modelled_key(issues, "residual_in_fp32", "Residuals of this class in 16 bits are not modelled.");
-  if (model.hidden_act != Activation::silu)
-    report_not_modelled_key(issues, "hidden_act", "Another activation of this class than SiLU is not modelled.");
-}
-
 Model falcon_h1() {
   Model model = of_class("falcon_h1", 128000, 4096, 32, 32, 8, 14336, 8192);
   model.layer_types = "hybrid";
@@ -328,7 +296,6 @@ const HuggingFaceClass classes[] = {
     {lfm2(), none, read_lfm2},
     {lfm2_moe(), none, read_lfm2_moe},
     {nemotron_h(), queries_keys_values, read_nemotron_h},
-    {mamba2(), none, read_mamba2},
     {falcon_h1(), all, read_falcon_h1},
     {bamba(), all, read_bamba},
     {olmo_hybrid(), all, read_clip_qkv_hybrid},

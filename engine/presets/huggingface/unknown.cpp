@@ -14,7 +14,7 @@ struct Reason {
 };
 
 constexpr Reason reasons[] = {
-    {"mamba,falcon_mamba,jamba,zamba,zamba2,plamo2", "its state-space layers (Mamba)",
+    {"zamba,zamba2,plamo2", "its state-space layers (Mamba)",
      "Use a model of attention and MLP layers, dense or with experts."},
     {"rwkv,rwkv7,xlstm,recurrent_gemma", "its recurrent layers",
      "Use a model of attention and MLP layers, dense or with experts."},
