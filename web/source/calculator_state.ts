@@ -2,6 +2,7 @@
 
 import type { Config, Engine, GoodAnswer, Issue, SectionName } from './border.js';
 import type { Units } from './format.js';
+import type { TimelineColours } from './url.js';
 
 export interface Draft {
   text: string;
@@ -38,4 +39,6 @@ export interface State {
   /** Paths whose values differ from the presets. */
   edited: Set<string>;
   units: Units;
+  /** What the colours of the timeline tell apart. */
+  timeline: TimelineColours;
 }

@@ -1,6 +1,11 @@
 // Numbers as the page shows them. The only file that rounds, and the only one that knows units.
 
-export type Units = 'GiB' | 'GB';
+export const unitNames = ['GiB', 'GB', 'bytes'] as const;
+export type Units = (typeof unitNames)[number];
+
+export const isUnits = (text: unknown): text is Units => unitNames.includes(text as Units);
+
+export const unitSizes: Record<Units, number> = { GiB: 2 ** 30, GB: 1e9, bytes: 1 };
 
 const scales: Record<Units, readonly [number, string][]> = {
   GiB: [
@@ -17,6 +22,7 @@ const scales: Record<Units, readonly [number, string][]> = {
     [1e3, 'kB'],
     [1, 'bytes'],
   ],
+  bytes: [[1, 'bytes']],
 };
 
 // Written out: the browser's own formatter takes longer to come than all else that is drawn first.
@@ -24,7 +30,7 @@ const grouping = (text: string) => text.replace(/(?<!\..*)\B(?=(\d{3})+(\.|$))/g
 const fixed = (value: number, digits: number) => grouping(value.toFixed(digits));
 
 /** A whole number with its groups of three: "85,899,345,920". */
-export const grouped = (value: number): string => grouping(`${+value.toFixed(3)}`);
+export const grouped = (value: number, fraction = 3): string => grouping(`${+value.toFixed(fraction)}`);
 
 function rounded(value: number, fraction?: number): string {
   const magnitude = Math.abs(value);
@@ -41,10 +47,17 @@ export function bytes(value: number, units: Units): string {
 
 /** Bytes in GiB or GB, so that figures stand under each other; what is less than one in a smaller unit. */
 export function gigabytes(value: number, units: Units): string {
-  const size = units === 'GiB' ? 2 ** 30 : 1e9;
+  if (units === 'bytes') return exactBytes(value).replace('-', '\u2212');
+  const size = unitSizes[units];
   const share = value / size;
   if (value !== 0 && Math.abs(share) < 0.95) return bytes(value, units);
   return `${rounded(share, Math.abs(share) >= 1000 ? 0 : 1)} ${units}`;
+}
+
+/** What a GPU is sold as and what a program sees of it are told in different units: "80.0 GiB (85.9 GB)". */
+export function allUnits(value: number, units: Units): string {
+  const others = unitNames.filter(one => one !== units && one !== 'bytes').map(one => gigabytes(value, one));
+  return `${gigabytes(value, units)} (${others.join(', ')})`;
 }
 
 /** The exact count, for titles and details: "85,899,345,920 bytes". */

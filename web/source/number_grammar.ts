@@ -7,9 +7,10 @@
 //   atom    = "(" sum ")" | number [ suffix ]
 //
 // K, M, B, T are decimal, except in fields that count tokens, where k and M are binary (4k is 4096, as in
-// "4k context"). Ki, Mi, Gi, Ti are always binary, a trailing B after them means bytes.
+// "4k context"). Ki, Mi, Gi, Ti are always binary, a trailing B after them means bytes. Where the unit beside the field
+// is GiB or GB, a number without a suffix is so many of those.
 
-import { capitalized, grouped } from './format.js';
+import { capitalized, grouped, type Units, unitSizes } from './format.js';
 
 export type Parsed = { ok: true; value: number } | { ok: false; message: string };
 
@@ -18,6 +19,8 @@ export interface NumberRules {
   minimum?: number | undefined;
   maximum?: number | undefined;
   unit?: string | undefined;
+  /** What stands beside a field of bytes. */
+  shown?: Units | undefined;
 }
 
 const longest = 64;
@@ -37,6 +40,7 @@ function suffixFactor(suffix: string, unit: string | undefined): number | undefi
 
 class Reader {
   private at = 0;
+  suffixed = false;
   constructor(
     private readonly text: string,
     private readonly unit: string | undefined,
@@ -109,6 +113,7 @@ class Reader {
     const factor = suffixFactor(suffix[1]!, this.unit);
     if (factor === undefined) throw new Error(`"${suffix[1]}" is not a suffix: k, M, B, T, Ki, Mi and Gi are`);
     this.at += suffix[0].length;
+    this.suffixed = true;
     return value * factor;
   }
 }
@@ -120,7 +125,10 @@ export function parseNumber(text: string, rules: NumberRules = {}): Parsed {
   if (text.length > longest) return fail('This is too long for a number.');
   let value: number;
   try {
-    value = new Reader(text, rules.unit).read();
+    const reader = new Reader(text, rules.unit);
+    value = reader.read();
+    if (rules.shown && rules.shown !== 'bytes')
+      value = Math.round(reader.suffixed ? value : value * unitSizes[rules.shown]);
   } catch (error) {
     const message = (error as Error).message;
     return fail(`${capitalized(message)}.`);
@@ -131,16 +139,21 @@ export function parseNumber(text: string, rules: NumberRules = {}): Parsed {
     return fail(`This must be a whole number${near}.`);
   }
   if (rules.integer && !Number.isSafeInteger(value)) return fail('This is too large.');
+  const of = rules.shown ? ` ${rules.shown}` : '';
   if (rules.minimum !== undefined && value < rules.minimum)
-    return fail(`The smallest value is ${formatNumber(rules.minimum)}.`);
+    return fail(`The smallest value is ${formatNumber(rules.minimum, rules.shown)}${of}.`);
   if (rules.maximum !== undefined && value > rules.maximum)
-    return fail(`The largest value is ${formatNumber(rules.maximum)}.`);
+    return fail(`The largest value is ${formatNumber(rules.maximum, rules.shown)}${of}.`);
   return { ok: true, value: value === 0 ? 0 : value };
 }
 
-/** A value as a field shows it when nobody is typing; parseNumber reads it back to the same value. */
-export function formatNumber(value: number): string {
+/**
+ * A value as a field shows it when nobody is typing; parseNumber reads it back to the same value, or to within five
+ * digits of a GiB or GB.
+ */
+export function formatNumber(value: number, units: Units = 'bytes'): string {
   if (!Number.isFinite(value)) return '';
+  if (units !== 'bytes') return grouped(value / unitSizes[units], 5);
   if (Number.isInteger(value)) return grouped(value);
   return String(value);
 }

@@ -7,7 +7,7 @@ import type { Config, Engine, Issue, Preset, Scalar, Section, SectionName } from
 import type { State } from './calculator_state.js';
 import { changed, leaves, lookUp, parts } from './config_paths.js';
 import defaults from './default_config.json';
-import { grouped, type Units } from './format.js';
+import { grouped } from './format.js';
 import { bringOrigin, offerOrigin } from './recipe_origin.js';
 import { corrected } from './suggestions.js';
 
@@ -27,6 +27,7 @@ export class Calculator {
     drafts: new Map(),
     edited: new Set(),
     units: 'GiB',
+    timeline: 'phase',
     link: '',
     goodPresets: {},
     subject: 'This model',
@@ -215,9 +216,12 @@ export class Calculator {
     this.changed('view');
   }
 
-  setUnits(units: Units): void {
-    this.state.units = units;
-    this.changed('view');
+  /** The switch itself shows at once; all that it changes is drawn after that paint. */
+  setView(view: Partial<Pick<State, 'units' | 'timeline'>>): void {
+    this.afterPaint(() => {
+      Object.assign(this.state, view);
+      this.changed('view');
+    });
   }
 
   /** A problem with what was given to open, in the reader's words. */

@@ -1,7 +1,7 @@
 // <trainmem-calculator>: where does GPU memory go when I train this model?
 //
 // Attributes: config (a calculator link, or a configuration as JSON), view (full, compact, bar), theme (light, dark,
-// auto; without it the host's color-scheme counts), units (GiB, GB), readonly. The attribute `page` makes the element
+// auto; without it the host's color-scheme counts), units (GiB, GB, bytes), readonly. The attribute `page` makes the element
 // own the page: its address, title and colour scheme; without it the element touches nothing but itself.
 // Event trainmem-change, bubbling and composed: detail {config, link, result}. Property `value`: the link.
 
@@ -15,7 +15,7 @@ import { Companion } from './companion.js';
 import { DrawnBefore } from './drawn_before.js';
 import { engine, recordedEngine } from './engine.js';
 import { atFirstSign } from './first_sign.js';
-import type { Units } from './format.js';
+import { isUnits, type Units } from './format.js';
 import { LaterParts } from './later_parts.js';
 import { isFirstVisit, recordedBy } from './recorded.js';
 import { keepForOffline, Sharing } from './share/later.js';
@@ -193,12 +193,15 @@ export class TrainmemCalculator extends DrawnBefore implements View {
       finished.then(() => this.openLink(fragment)).catch(this.failed);
       return;
     }
-    this.calculator.state.units = view.units ?? this.units;
+    const { state } = this.calculator;
     const text = this.config?.trim() ?? '';
     if (link === '' && text !== '' && !text.startsWith('{')) {
-      const own = splitLink(text.includes('#') ? text.slice(text.indexOf('#')) : text).link;
-      this.companion.opened(own);
-      this.calculator.open(own);
+      this.companion.opened(given.link);
+      this.calculator.open(given.link);
+    const given = splitLink(text.startsWith('{') ? '' : text.slice(text.indexOf('#') + 1));
+    const own = isUnits(this.units) ? this.units : 'GiB';
+    state.units = view.units ?? given.view.units ?? own;
+    state.timeline = view.timeline ?? given.view.timeline ?? 'phase';
       return;
     }
     const base = configOf(text);
@@ -209,9 +212,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   }
 
   protected override willUpdate(properties: PropertyValues<this>): void {
-    if (this.hasUpdated && properties.has('units') && (this.units === 'GB' || this.units === 'GiB')) {
-      this.calculator.state.units = this.units;
-    }
+    if (this.hasUpdated && properties.has('units') && isUnits(this.units)) this.calculator.state.units = this.units;
     if (properties.has('config') && properties.get('config') !== undefined && this.calculator.state.engine) {
       this.openLink('');
     }
@@ -224,9 +225,9 @@ export class TrainmemCalculator extends DrawnBefore implements View {
       this.companion.note();
       if (this.hasUpdated) this.turn = new Promise(resolve => setTimeout(resolve));
     }
-    const { good, issues, link, units, engine: loaded } = this.calculator.state;
+    const { good, issues, link, engine: loaded } = this.calculator.state;
     if (this.address && loaded && link) {
-      const fragment = joinLink(this.value, { units });
+      const fragment = joinLink(this.value, this.calculator.state);
       if (change === 'choice') this.address.push(fragment);
       else this.address.replace(fragment);
     }
@@ -297,7 +298,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   private shareAddress(): string {
     this.address?.flush();
     const link = new URL(this.page ? location.pathname : './', this.page ? location.href : import.meta.url);
-    link.hash = joinLink(this.value, { units: this.calculator.state.units });
+    link.hash = joinLink(this.value, this.calculator.state);
     return link.href;
   }
 
@@ -334,7 +335,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   private get home(): string | undefined {
     if (this.page) return undefined;
     const home = new URL(/* @vite-ignore */ './', import.meta.url);
-    home.hash = joinLink(this.value, { units: this.calculator.state.units });
+    home.hash = joinLink(this.value, this.calculator.state);
     return home.href;
   }
 

@@ -4,11 +4,16 @@
 // Back returns to what was there before. Keys that begin with "view." are settings of the page, such as the units;
 // they stand before the closing "end", are never part of the configuration and never reach the engine.
 
-import type { Units } from './format.js';
+import { isUnits, type Units } from './format.js';
 
+/** How the page shows things: what is not the default stands in the link. */
 export interface View {
   units?: Units;
+  /** What the colours of the timeline tell apart. */
+  timeline?: TimelineColours;
 }
+
+export type TimelineColours = 'phase' | 'component';
 
 const pause = 150;
 const longest = 8192;
@@ -21,8 +26,9 @@ export function splitLink(text: string): { link: string; view: View } {
     .split('&')
     .filter(pair => {
       if (!pair.startsWith('view.')) return pair !== '';
-      if (pair === 'view.units=GB') view.units = 'GB';
-      if (pair === 'view.units=GiB') view.units = 'GiB';
+      const [key, value] = pair.split('=');
+      if (key === 'view.units' && isUnits(value)) view.units = value;
+      if (key === 'view.timeline' && (value === 'phase' || value === 'component')) view.timeline = value;
       return false;
     })
     .join('&');
@@ -31,7 +37,9 @@ export function splitLink(text: string): { link: string; view: View } {
 
 /** The fragment for a configuration link and view settings. Defaults are left out; "end" stays the last word. */
 export function joinLink(link: string, view: View): string {
-  return view.units === 'GB' ? link.replace(/(^|&)end$/, '$1view.units=GB&end') : link;
+  const { units = 'GiB', timeline = 'phase' } = view;
+  const keys = `${units === 'GiB' ? '' : `view.units=${units}&`}${timeline === 'phase' ? '' : `view.timeline=${timeline}&`}`;
+  return link.replace(/(^|&)end$/, `$1${keys}end`);
 }
 
 /** Writes the address of the window and says when somebody else changed it. */

@@ -52,7 +52,10 @@ pageTest('the element takes links and JSON, three views, units, a theme, and can
     page,
     `${snippet(`id="a" config="${link}" view="compact"`)}
      <trainmem-calculator id="b" view="bar" units="GB" theme="dark" config='{"model":"mistral-7b-v0.3","gpu":"h100-sxm","recipe":{"sequence_length":1024}}'></trainmem-calculator>
-     <trainmem-calculator id="c" readonly config="https://example.org/#${link}"></trainmem-calculator>`,
+     <trainmem-calculator id="c" readonly config="https://example.org/#${link}"></trainmem-calculator>
+     <trainmem-calculator id="d" view="bar" units="bytes" config="${link}"></trainmem-calculator>
+     <trainmem-calculator id="e" view="bar" config="${link.replace(/end$/, 'view.units=GB&end')}"></trainmem-calculator>
+     <trainmem-calculator id="f" view="bar" units="furlongs" config="${link}"></trainmem-calculator>`,
     async () => {
       await page.locator('#a .total').waitFor();
       await page.locator('#b .total').waitFor();
@@ -60,6 +63,15 @@ pageTest('the element takes links and JSON, three views, units, a theme, and can
       assert.match(await page.locator('#a .headline').innerText(), /^Llama 2 7B needs .+ GiB/);
       assert.match(await page.locator('#b .headline').innerText(), /^Mistral 7B.* needs .+ GB of .+ GB/);
       assert.equal(await page.locator('#a .total').innerText(), await page.locator('#c .total').innerText());
+      for (const [id, words] of [
+        ['d', / needs [\d,]{12,} bytes\s+of [\d,]{12,} bytes$/],
+        ['e', / needs [\d.]+ GB\s+of [\d.]+ GB$/],
+        ['f', / needs [\d.]+ GiB\s+of [\d.]+ GiB$/],
+      ]) {
+        await page.locator(`#${id}`).scrollIntoViewIfNeeded();
+        await page.locator(`#${id} .total`).waitFor();
+        assert.match(await page.locator(`#${id} .headline`).innerText(), words);
+      }
       assert.equal(await page.locator('#c input[inputmode]').count(), 0);
       assert.equal(await page.locator('#b .legend').count(), 0);
       assert.equal(await page.locator('#b').evaluate(element => getComputedStyle(element).colorScheme), 'dark');

@@ -157,9 +157,10 @@ pageTest('the page of links lists every key', {}, async page => {
 pageTest('print shows the answer and its rows, in light colours, without controls', {}, async page => {
   await openCalculator(page);
   const shown = selector => page.locator(`trainmem-calculator ${selector}`).first().isVisible();
-  for (const control of ['.knobs', '.copy', '.units']) assert.equal(await shown(control), true, control);
+  const controls = ['.knobs', '.copy', 'fieldset.units', 'fieldset.timeline'];
+  for (const control of controls) assert.equal(await shown(control), true, control);
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-  for (const control of ['.knobs', '.copy', '.units']) assert.equal(await shown(control), false, control);
+  for (const control of controls) assert.equal(await shown(control), false, control);
   for (const part of ['.total', '.barbox .segments', 'tr.row', '.printed']) assert.equal(await shown(part), true, part);
   assert.match(await page.locator('trainmem-calculator .printed').innerText(), /#v=1&model=llama2-7b&gpu=h100-sxm&end/);
   const background = await page

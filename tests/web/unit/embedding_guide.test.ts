@@ -2,11 +2,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { unitNames } from '../../../web/source/format.js';
 import { tokens } from '../../../web/source/styles/tokens.js';
 
 const at = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const guide = readFileSync(at('site/embedding.html'), 'utf8');
 const all = (text: string, pattern: RegExp) => [...new Set([...text.matchAll(pattern)].map(found => found[1]))].sort();
+
+test('every word that `units` takes is in the guide', () => {
+  const said = /<td><code>units<\/code><\/td><td>(.*?);/.exec(guide)![1]!;
+  expect(all(said, /<code>(\w+)<\/code>/g)).toEqual([...unitNames].sort());
+});
 
 test('every custom property is in the guide', () => {
   const used = all(tokens.cssText, /var\(\s*(--trainmem-[\w-]+)/g);

@@ -2,6 +2,7 @@
 
 import type { Field } from '@source/border.js';
 import { fieldLabel, groupFields, step } from '@source/fields.js';
+import { unitNames } from '@source/format.js';
 import { joinLink, splitLink } from '@source/url.js';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -66,18 +67,28 @@ describe('the fragment', () => {
   test('keeps settings of the page apart from the configuration', () => {
     expect(splitLink('#v=1&model=a&view.units=GB&end')).toEqual({ link: 'v=1&model=a&end', view: { units: 'GB' } });
     expect(splitLink('v=1&view.units=furlongs&end')).toEqual({ link: 'v=1&end', view: {} });
+    expect(splitLink('v=1&view.timeline=component&view.units=bytes&end')).toEqual({
+      link: 'v=1&end',
+      view: { units: 'bytes', timeline: 'component' },
+    });
+    expect(splitLink('view.timeline=rainbow&view.units=toString')).toEqual({ link: '', view: {} });
     expect(splitLink('')).toEqual({ link: '', view: {} });
   });
 
   test('joins what it splits', () => {
     const part = fc.stringMatching(/^[a-z]{1,8}=[a-z0-9.]{1,8}$/);
     fc.assert(
-      fc.property(fc.array(part, { maxLength: 12 }), fc.constantFrom('GB' as const, 'GiB' as const), (parts, units) => {
-        const link = ['v=1', ...parts, 'end'].join('&');
-        const split = splitLink(`#${joinLink(link, { units })}`);
-        expect(split.link).toBe(link);
-        expect(split.view.units ?? 'GiB').toBe(units);
-      }),
+      fc.property(
+        fc.array(part, { maxLength: 12 }),
+        fc.constantFrom(...unitNames),
+        fc.constantFrom('phase' as const, 'component' as const),
+        (parts, units, timeline) => {
+          const link = ['v=1', ...parts, 'end'].join('&');
+          const { link: same, view } = splitLink(`#${joinLink(link, { units, timeline })}`);
+          expect(same).toBe(link);
+          expect({ units: 'GiB', timeline: 'phase', ...view }).toEqual({ units, timeline });
+        },
+      ),
     );
   });
 });

@@ -1,6 +1,7 @@
 // Numbers on the page: every one carries its unit, and the unit's size is the right one.
 
 import {
+  allUnits,
   bytes,
   count,
   duration,
@@ -63,6 +64,20 @@ describe('bytes', () => {
     expect(gigabytes(260.5 * 2 ** 20, 'GiB')).toBe('260.5 MiB');
     expect(gigabytes(900, 'GiB')).toBe('900 bytes');
     expect(gigabytes(0, 'GiB')).toBe('0.0 GiB');
+  });
+
+  test('in bytes every figure is written out', () => {
+    expect(bytes(26953662464, 'bytes')).toBe('26,953,662,464 bytes');
+    expect(gigabytes(26953662464, 'bytes')).toBe('26,953,662,464 bytes');
+    expect(gigabytes(-1, 'bytes')).toBe('\u22121 bytes');
+    expect(gigabytes(1, 'bytes')).toBe('1 byte');
+    expect(gigabytes(0, 'bytes')).toBe('0 bytes');
+  });
+
+  test('a capacity is told in both units, whatever the page speaks', () => {
+    expect(allUnits(85899345920, 'GiB')).toBe('80.0 GiB (85.9 GB)');
+    expect(allUnits(85899345920, 'GB')).toBe('85.9 GB (80.0 GiB)');
+    expect(allUnits(85899345920, 'bytes')).toBe('85,899,345,920 bytes (80.0 GiB, 85.9 GB)');
   });
 
   test('the exact count is at hand', () => {

@@ -84,6 +84,41 @@ describe('a number field refuses, with the reason', () => {
   });
 });
 
+describe('where GiB or GB stand beside the field', () => {
+  const bytes = { integer: true, minimum: 0, maximum: 2 ** 50, unit: 'bytes' };
+
+  test.each([
+    ['80', 'GiB', 80 * 2 ** 30],
+    ['80', 'GB', 80e9],
+    ['80', 'bytes', 80],
+    ['2*40', 'GiB', 80 * 2 ** 30],
+    ['79.65', 'GiB', Math.round(79.65 * 2 ** 30)],
+    ['80GB', 'GiB', 80e9],
+    ['80 GiB', 'GB', 80 * 2 ** 30],
+    ['85,899,345,920 B', 'GiB', 85899345920],
+    ['2e6', 'GiB', 'The largest value is 1,048,576 GiB.'],
+    ['1.5', 'bytes', 'This must be a whole number: 1 and 2 are near.'],
+  ] as const)('%s in %s', (text, shown, meant) => {
+    expect(value(text, { ...bytes, shown })).toBe(meant);
+  });
+
+  test('what is shown reads back to within five digits', () => {
+    expect(formatNumber(85899345920, 'GiB')).toBe('80');
+    expect(formatNumber(85520809984, 'GiB')).toBe('79.64746');
+    expect(formatNumber(85520809984, 'GB')).toBe('85.52081');
+    expect(formatNumber(85520809984, 'bytes')).toBe('85,520,809,984');
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 2 ** 50 }),
+        fc.constantFrom('GiB' as const, 'GB' as const),
+        (size, shown) => {
+          expect(Math.abs(Number(value(formatNumber(size, shown), { ...bytes, shown })) - size)).toBeLessThan(5500);
+        },
+      ),
+    );
+  });
+});
+
 describe('for every text and number', () => {
   test('what a field shows reads back as the same value', () => {
     fc.assert(

@@ -1,9 +1,9 @@
 // Allocated, reserved, device: three counters that measure different things, and what to compare each with.
 
 import { css, html, nothing } from 'lit';
-import type { Range, Result } from '../border.js';
+import type { Range, Result, Section } from '../border.js';
 import { componentSegments, deviceSegments } from '../components.js';
-import { bytes, exactBytes, gigabytes, sentence, type Units } from '../format.js';
+import { allUnits, asNumber, bytes, exactBytes, gigabytes, sentence, type Units } from '../format.js';
 import { segmentsOf } from '../views/bar.js';
 import type { View } from '../views/view.js';
 
@@ -14,7 +14,19 @@ interface Rung {
   text: string;
 }
 
-function rungs({ allocated, reserved, device }: Result, units: Units): Rung[] {
+/** Three sizes of one GPU, which go by the same name. */
+function capacityWords(gpu: Section | undefined, units: Units): string {
+  const size = (name: string) => asNumber(gpu?.[name]);
+  const sizes = [
+    ['is sold with', size('memory_bytes')],
+    ['shows', size('driver_visible_bytes')],
+    ['gives a program', size('usable_bytes')],
+  ] as const;
+  const said = sizes.filter(([, value]) => value > 0).map(([words, value]) => `${words} ${allUnits(value, units)}`);
+  return said.length === 0 ? '' : ` The GPU ${said.join(', ')}.`;
+}
+
+function rungs({ allocated, reserved, device }: Result, gpu: Section | undefined, units: Units): Rung[] {
   return [
     {
       title: 'Allocated',
@@ -32,7 +44,7 @@ function rungs({ allocated, reserved, device }: Result, units: Units): Rung[] {
       title: 'Device',
       range: device,
       compare: 'nvidia-smi',
-      text: `With what lives outside PyTorch: ${bytes(Math.max(0, device.expected - reserved.expected), units)} more, by estimate.`,
+      text: `With what lives outside PyTorch: ${bytes(Math.max(0, device.expected - reserved.expected), units)} more, by estimate.${capacityWords(gpu, units)}`,
     },
   ];
 }
@@ -44,14 +56,14 @@ function whisker(range: Range, scale: number) {
 }
 
 export function ladder(view: View, result: Result) {
-  const { units } = view.calculator.state;
+  const { units, good } = view.calculator.state;
   const { capacity } = result.verdict;
   const scale = Math.max(result.device.high, result.device.expected, capacity, 1) * 1.01;
   const all = deviceSegments(result);
   const shown = [componentSegments(result.components), all.filter(segment => segment.name !== 'outside'), all];
   return html`<p class="lead">Tools report different things under the same name. Compare each number with its own counter.</p>
     <ol class="rungs">
-      ${rungs(result, units).map(
+      ${rungs(result, good?.config.gpu as Section | undefined, units).map(
         (rung, index) => html`<li class="rung">
           <div class="rungtext">
             <span class="rungtitle">${rung.title}</span>

@@ -110,7 +110,8 @@ export const base = css`
     border: 1px solid var(--hairline);
     border-radius: var(--radius);
   }
-  .panel > h3 {
+  .panel > h3,
+  .panelhead > h3 {
     font-size: 15px;
     font-weight: 650;
     line-height: 1.35;

@@ -1,9 +1,9 @@
 // The stacked bar: everything the device holds, to scale with its capacity.
 
 import { css, html, nothing } from 'lit';
-import type { ComponentBytes, Summary } from '../border.js';
+import type { ComponentBytes, Section, Summary } from '../border.js';
 import { componentSegments, deviceSegments, fitsWithoutCache, type Segment } from '../components.js';
-import { bytes, exactBytes, gigabytes, percent, type Units } from '../format.js';
+import { allUnits, asNumber, bytes, exactBytes, gigabytes, percent, type Units } from '../format.js';
 import type { View } from './view.js';
 
 const share = (part: number, whole: number) => `${((100 * part) / whole).toFixed(4)}%`;
@@ -38,8 +38,9 @@ export function sentence(result: Summary, units: Units): string {
 }
 
 export function bar(view: View, result: Summary) {
-  const { units } = view.calculator.state;
+  const { units, good } = view.calculator.state;
   const { capacity } = result.verdict;
+  const visible = asNumber((good?.config.gpu as Section | undefined)?.driver_visible_bytes);
   const total = result.device.expected;
   const scale = Math.max(total, capacity);
   const over = capacity > 0 && total > capacity;
@@ -53,8 +54,10 @@ export function bar(view: View, result: Summary) {
     ${
       capacity > 0
         ? html`<div class="axis" aria-hidden="true">
-            <span class=${capacity / scale > 0.7 ? 'before' : ''} .style=${`inset-inline-start:${share(capacity, scale)}`}
-              >${gigabytes(capacity, units)} usable</span
+            <span class=${capacity / scale > 0.5 ? 'before' : ''} .style=${`inset-inline-start:${share(capacity, scale)}`}
+              >${allUnits(capacity, units)} usable${
+                visible > 0 ? html`<small> of ${gigabytes(visible, units)} that the driver shows</small>` : nothing
+              }</span
             >
           </div>`
         : nothing
@@ -64,7 +67,7 @@ export function bar(view: View, result: Summary) {
 
 export function legend(view: View, result: Summary) {
   const { units } = view.calculator.state;
-  return html`<ul class="legend" @pointerover=${hover(view)} @pointerleave=${() => view.point('')}>
+  return html`<ul class="legend ${units}" @pointerover=${hover(view)} @pointerleave=${() => view.point('')}>
     ${deviceSegments(result).map(
       segment => html`<li>
         <button
@@ -193,7 +196,7 @@ export const barStyles = css`
     font-size: 12.5px;
     font-weight: 550;
   }
-  .axis span {
+  .axis > span {
     position: absolute;
     inset-block-start: 9px;
     padding-inline-start: 6px;
@@ -204,11 +207,19 @@ export const barStyles = css`
     transform: translateX(-100%);
     padding-inline: 0 2px;
   }
+  .axis small {
+    color: var(--muted);
+    font-size: inherit;
+    font-weight: 400;
+  }
   .legend {
     display: grid;
     grid-template-columns: repeat(auto-fill, minmax(min(276px, 100%), 1fr));
     gap: 0 16px;
     margin-block-start: 6px;
+  }
+  .legend.bytes {
+    grid-template-columns: repeat(auto-fill, minmax(min(360px, 100%), 1fr));
   }
   .key {
     display: flex;
@@ -258,7 +269,10 @@ export const barStyles = css`
     .track {
       block-size: 46px;
     }
-    .legend {
+    .axis small {
+      display: none;
+    }
+    .legend.legend {
       grid-template-columns: minmax(0, 1fr);
     }
   }

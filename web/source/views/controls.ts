@@ -7,7 +7,7 @@ import { compactFields, fieldLabel, type Group, groupFields } from '../fields.js
 import { plural } from '../format.js';
 import { formatNumber } from '../number_grammar.js';
 import { fieldName, optionLabel } from '../option_labels.js';
-import { fieldRow } from './number_field.js';
+import { fieldRow, unitsOf } from './number_field.js';
 import type { View } from './view.js';
 
 let grouped: { fields: Field[]; groups: ReturnType<typeof groupFields> } | undefined;
@@ -119,9 +119,10 @@ function helpStrip(view: View, fields: Field[]) {
   const field = fields.find(({ path }) => path === view.help);
   if (!field)
     return html`<div class="strip"><p class="muted">Fields take 4k, 2^12, 175B or 8*1024. Arrow keys step.</p></div>`;
+  const units = unitsOf(view, field);
   const bounds =
     (field.type === 'integer' || field.type === 'number') && field.minimum !== undefined && field.maximum !== undefined
-      ? `${formatNumber(field.minimum)} to ${formatNumber(field.maximum)}${field.unit ? ` ${field.unit}` : ''}`
+      ? `${formatNumber(field.minimum, units)} to ${formatNumber(field.maximum, units)}${field.unit ? ` ${units ?? field.unit}` : ''}`
       : '';
   return html`<div class="strip" aria-hidden="true">
     <p><strong>${fieldLabel(field)}</strong> ${bounds ? html`<span class="muted">${bounds}</span>` : nothing}</p>

@@ -114,7 +114,7 @@ function answer(view: View, result: Summary, withLegend: boolean) {
   return html`<div class="topline">
       <h2 class="headline">
         <span class="subject">${view.calculator.state.subject}</span> ${needs}
-        <span class="total" title=${exactBytes(total)}>${gigabytes(total, units)}</span>
+        <span class="total ${units}" title=${exactBytes(total)}>${gigabytes(total, units)}</span>
         ${verdict.capacity > 0 ? html`of ${gigabytes(verdict.capacity, units)}` : nothing}
       </h2>
       ${verdictBadge(verdict, units)}
@@ -205,7 +205,7 @@ export const headlineStyles = css`
   .total {
     font-weight: 680;
   }
-  .total {
+  .total:not(.bytes) {
     white-space: nowrap;
   }
   .verdict {

@@ -12,14 +12,20 @@ import { icons } from './icons.js';
 import { slider } from './slider.js';
 import type { View } from './view.js';
 
+/** Sizes of memory follow the page's units. */
+export const unitsOf = ({ calculator }: View, { unit }: Field) =>
+  unit === 'bytes' ? calculator.state.units : undefined;
+
 export const idOf = (path: string) => `field${path.replaceAll('/', '-')}`;
 
 function numberInput(view: View, field: Field, value: Scalar | undefined, described: string, invalid: boolean) {
   const { calculator } = view;
   const { path } = field;
   const draft = calculator.state.drafts.get(path);
-  const rules = { integer: field.type === 'integer', minimum: field.minimum, maximum: field.maximum, unit: field.unit };
-  const shown = typeof value === 'number' ? formatNumber(value) : '';
+  const units = unitsOf(view, field);
+  const { minimum, maximum, unit } = field;
+  const rules = { integer: field.type === 'integer', minimum, maximum, unit, shown: units };
+  const shown = typeof value === 'number' ? formatNumber(value, units) : '';
   const read = (event: Event) => {
     const text = (event.target as HTMLInputElement).value;
     const parsed = parseNumber(text, rules);
@@ -57,7 +63,7 @@ function numberInput(view: View, field: Field, value: Scalar | undefined, descri
       @change=${leave}
       @blur=${leave}
       @keydown=${press}
-    />${field.unit ? html`<span class="unit" aria-hidden="true">${field.unit}</span>` : nothing}
+    />${unit ? html`<span class="unit" aria-hidden="true">${units ?? unit}</span>` : nothing}
   </span>`;
 }
 
@@ -116,7 +122,7 @@ export function fieldRow(view: View, field: Field) {
   const draft = calculator.state.drafts.get(path);
   const issues = calculator.issuesAt(path);
   const edited = calculator.state.edited.has(path);
-  const shown = [field, value, draft, edited, view.help === path, ...issues];
+  const shown = [field, value, draft, edited, view.help === path, unitsOf(view, field), ...issues];
   return guard(shown, () => row(view, field, value, draft, issues, edited));
 }
 
@@ -152,7 +158,7 @@ function row(
     ${
       invalid
         ? html`<div class="message" id="${id}-message">
-            ${message ? html`<p>${message} <span>Still computing with ${formatNumber(Number(value))}.</span></p>` : nothing}
+            ${message ? html`<p>${message} <span>Still computing with ${formatNumber(Number(value), unitsOf(view, field))}.</span></p>` : nothing}
             ${issues.map(issue => html`<p>${issue.message} <span>${issue.hint}</span></p>`)}
           </div>`
         : nothing

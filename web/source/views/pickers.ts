@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import type { Section, SectionName } from '../border.js';
-import { asNumber, asText, count, gigabytes, grouped, plural } from '../format.js';
+import { allUnits, asNumber, asText, count, grouped, plural } from '../format.js';
 import { optionLabel } from '../option_labels.js';
 import type { PickerState, View } from './view.js';
 
@@ -20,7 +20,7 @@ function summary(view: View, section: SectionName): string {
     return `${count(good.result.parameters)} parameters, ${number('num_hidden_layers')} layers of ${grouped(number('hidden_size'))}`;
   }
   if (section === 'gpu') {
-    const parts = [gigabytes(number('memory_bytes'), units)];
+    const parts = [allUnits(number('memory_bytes'), units)];
     const technology = asText(config.memory_technology);
     if (technology) parts[0] += ` ${technology.toUpperCase()}`;
     if (number('bandwidth_gb_per_s') > 0) parts.push(`${grouped(number('bandwidth_gb_per_s'))} GB/s`);

@@ -1,78 +1,23 @@
-// Memory over one training step: a stacked area over the phases, with the capacity line and the peak.
+// Memory over one training step: an area over the phases, with the capacity line and the peak.
 //
 // The horizontal axis is the order of events, not time. A range input lies over the drawing: it moves the cursor by
 // pointer, touch and keyboard alike, and tells a screen reader what stands there.
 
-import { css, html, nothing, svg } from 'lit';
+import { css, html, nothing, svg, unsafeCSS } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { live } from 'lit/directives/live.js';
-import type { ComponentName, PhaseName, Result, TimelinePoint } from '../border.js';
-import { componentLabels, componentNames, phaseLabels, phaseShort } from '../components.js';
+import type { ComponentName, Result, TimelinePoint } from '../border.js';
+import { componentLabels, componentNames, phaseLabels, phaseShort, phaseWords } from '../components.js';
 import { bytes, gigabytes, type Units, words } from '../format.js';
+import type { TimelineColours } from '../url.js';
+import { componentAreas, drawingOf, phaseAreas, phaseRules } from './timeline_areas.js';
+import { oneOf } from './toolbar.js';
 import type { View } from './view.js';
 
-interface Band {
-  phase: PhaseName;
-  from: number;
-  to: number;
-}
-
-interface Drawing {
-  points: TimelinePoint[];
-  bands: Band[];
-  /** Horizontal position of each point, 0 to 1000. */
-  x: number[];
-  peak: number;
-}
-
-/** Lays the phases side by side; a phase of few events still gets room for its name. */
-function layOut(result: Result): Drawing {
-  const points = result.timeline;
-  const bands: Band[] = [];
-  points.forEach((point, index) => {
-    const last = bands.at(-1);
-    if (last && last.phase === point.phase) last.to = index + 1;
-    else bands.push({ phase: point.phase, from: index, to: index + 1 });
-  });
-  const least = 0.1 * Math.min(1, 8 / bands.length);
-  const shares = bands.map(band => Math.max(least, (band.to - band.from) / points.length));
-  const sum = shares.reduce((total, share) => total + share, 0);
-  const x: number[] = [];
-  let left = 0;
-  bands.forEach((band, index) => {
-    const width = (1000 * shares[index]!) / sum;
-    for (let at = band.from; at < band.to; at++)
-      x.push(left + (width * (at - band.from + 0.5)) / (band.to - band.from));
-    left += width;
-  });
-  let peak = 0;
-  points.forEach((point, index) => {
-    if (point.allocated > points[peak]!.allocated) peak = index;
-  });
-  return { points, bands, x, peak };
-}
-
-let drawn: { result: Result; drawing: Drawing } | undefined;
-function drawingOf(result: Result): Drawing {
-  if (drawn?.result !== result) drawn = { result, drawing: layOut(result) };
-  return drawn.drawing;
-}
-
-function areas({ points, x }: Drawing, top: number) {
-  const floor = points.map(() => 0);
-  const y = (value: number) => (100 - (100 * value) / top).toFixed(2);
-  const edge = (index: number) => (index === 0 ? 0 : index === points.length - 1 ? 1000 : x[index]!).toFixed(1);
-  return componentNames
-    .filter(name => points.some(point => point.components[name] > 0))
-    .map(name => {
-      const lower = points.map((_, index) => `${edge(index)},${y(floor[index]!)}`);
-      points.forEach((point, index) => {
-        floor[index]! += point.components[name];
-      });
-      const upper = points.map((_, index) => `${edge(index)},${y(floor[index]!)}`);
-      return svg`<polygon data-part=${name} points=${`${upper.join(' ')} ${lower.reverse().join(' ')}`} />`;
-    });
-}
+const colourings = [
+  { value: 'phase', words: 'By phase' },
+  { value: 'component', words: 'By component' },
+] as const;
 
 function nearest(places: readonly number[], wanted: number): number {
   return places.reduce(
@@ -99,6 +44,7 @@ function readout(point: TimelinePoint, units: Units, atPeak: boolean) {
   return html`<div class="readout">
     <p>
       <strong>${gigabytes(point.allocated, units)}</strong>
+      <span class="swatch" data-phase=${point.phase}></span>
       ${phase}${place ? html`, ${place}` : nothing}
       ${atPeak ? html`<span class="peakword">peak</span>` : nothing}
     </p>
@@ -113,13 +59,13 @@ function readout(point: TimelinePoint, units: Units, atPeak: boolean) {
 
 export function timeline(view: View, result: Result) {
   if (result.timeline.length === 0) return nothing;
-  const { units } = view.calculator.state;
-  return guard([result, units, view.cursor], () => panel(view, result, units));
+  const { units, timeline: colours } = view.calculator.state;
+  return guard([result, units, view.cursor, colours], () => panel(view, result, units, colours));
 }
 
-function panel(view: View, result: Result, units: Units) {
+function panel(view: View, result: Result, units: Units, colours: TimelineColours) {
   const drawing = drawingOf(result);
-  const { points, bands, x, peak } = drawing;
+  const { points, bands, x, edges, peak } = drawing;
   const highest = points[peak]!.allocated;
   const { capacity } = result.verdict;
   const inView = capacity > 0 && capacity <= highest * 1.5;
@@ -127,25 +73,32 @@ function panel(view: View, result: Result, units: Units) {
   const at = Math.min(view.cursor ?? peak, points.length - 1);
   const left = (index: number) => `inset-inline-start:${(x[index]! / 10).toFixed(3)}%`;
   const bottom = (value: number) => `inset-block-end:${((100 * value) / top).toFixed(3)}%`;
-  const bounds = bands.map((_, index) => (index === 0 ? 0 : (x[bands[index]!.from]! + x[bands[index]!.from - 1]!) / 2));
-  const width = (index: number) => ((bounds[index + 1] ?? 1000) - bounds[index]!) / 10;
+  const width = (index: number) => (edges[index + 1]! - edges[index]!) / 10;
+  const byPhase = colours === 'phase';
   return html`<section class="panel" part="timeline" aria-label="Timeline">
-    <h3>Over one training step</h3>
+    <div class="panelhead">
+      <h3>Over one training step</h3>
+      ${oneOf('timeline', 'Colours of the timeline', colourings, colours, timeline => view.calculator.setView({ timeline }))}
+    </div>
     <p class="lead">
-      Memory that tensors hold, event after event (the axis is order, not time).
+      Memory that tensors hold, event after event (the axis is order, not time), up to
+      <span class="nowrap">${gigabytes(highest, units)}</span> in ${phaseWords[points[peak]!.phase]}.
       <span class="hint">Drag across it, or use the arrow keys.</span>
     </p>
-    <div class="phases" aria-hidden="true">
+    <div class="phases ${byPhase ? 'coloured' : ''}" aria-hidden="true">
       ${bands.map(
-        (band, index) => html`<span .style=${`inline-size:${width(index)}%`} title=${phaseLabels[band.phase]}
+        (
+          band,
+          index,
+        ) => html`<span data-phase=${band.phase} .style=${`inline-size:${width(index)}%`} title=${phaseLabels[band.phase]}
           ><b>${phaseShort[band.phase]}</b></span
         >`,
       )}
     </div>
     <div class="chart">
       <svg viewBox="0 0 1000 100" preserveAspectRatio="none" aria-hidden="true">
-        ${guard([drawing, top], () => areas(drawing, top))}
-        ${bounds.slice(1).map(place => svg`<line class="bound" x1=${place} x2=${place} y1="0" y2="100" />`)}
+        ${guard([drawing, top, colours], () => (byPhase ? phaseAreas : componentAreas)(drawing, top))}
+        ${edges.slice(1, -1).map(place => svg`<line class="bound" x1=${place} x2=${place} y1="0" y2="100" />`)}
       </svg>
       ${
         inView
@@ -203,9 +156,29 @@ function panel(view: View, result: Result, units: Units) {
 }
 
 export const timelineStyles = css`
+  ${unsafeCSS(phaseRules)}
+  @media (forced-colors: active) {
+    [data-phase] {
+      forced-color-adjust: none;
+    }
+  }
+  .panelhead {
+    display: flex;
+    flex-wrap: wrap;
+    justify-content: space-between;
+    gap: 8px 16px;
+    margin-block-end: 8px;
+  }
+  .panelhead .oneof span {
+    padding-inline: 10px;
+  }
+  .readout .swatch {
+    display: inline-block;
+    margin-inline-end: 2px;
+  }
   .phases {
     display: flex;
-    block-size: 24px;
+    block-size: 28px;
     color: var(--muted);
     font-size: 12.5px;
     font-weight: 550;
@@ -220,6 +193,10 @@ export const timelineStyles = css`
     line-height: 24px;
     white-space: nowrap;
     border-inline-start: 1px solid var(--hairline);
+    border-block-end: 4px solid var(--surface);
+  }
+  .phases.coloured span {
+    border-block-end-color: var(--fill);
   }
   .phases span::before {
     content: '';
@@ -263,6 +240,8 @@ export const timelineStyles = css`
     position: absolute;
     inset-inline: 0;
     border-block-start: 2px dashed var(--bad);
+    background: var(--surface);
+    box-shadow: 0 0 0 1px var(--surface);
     pointer-events: none;
   }
   .ceiling span {
@@ -283,7 +262,8 @@ export const timelineStyles = css`
     inset-block: 0;
     inline-size: 1px;
     background: var(--ink);
-    opacity: 0.55;
+    box-shadow: 0 0 0 1px var(--surface);
+    opacity: 0.7;
     pointer-events: none;
   }
   .dot {
@@ -345,11 +325,17 @@ export const timelineStyles = css`
       block-size: 190px;
     }
     .phases span {
-      padding-inline-start: 3px;
-      font-size: 11.5px;
+      padding-inline: 2px 0;
+      font-size: 11px;
     }
     .readout {
       min-block-size: 96px;
+    }
+  }
+  @container (max-width: 340px) {
+    .phases span {
+      padding-inline-start: 1px;
+      font-size: 10.5px;
     }
   }
 `;

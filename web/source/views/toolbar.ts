@@ -1,9 +1,39 @@
 // Copy the link, choose GiB or GB, choose light or dark; in an embed, the way to the full calculator.
 
 import { css, html, nothing } from 'lit';
-import type { Units } from '../format.js';
+import { grouped, unitNames, unitSizes } from '../format.js';
 import { icons } from './icons.js';
 import type { View } from './view.js';
+
+const unitWords = unitNames.map(name => ({
+  value: name,
+  words: name,
+  title: name === 'bytes' ? 'Every byte written out' : `1 ${name} = ${grouped(unitSizes[name])} bytes`,
+}));
+
+interface Choice<Value> {
+  value: Value;
+  words: string;
+  title?: string;
+}
+
+/** A switch between few words, of which one holds. */
+export function oneOf<Value extends string>(
+  name: string,
+  legend: string,
+  choices: readonly Choice<Value>[],
+  chosen: Value,
+  choose: (value: Value) => void,
+) {
+  return html`<fieldset class="oneof ${name}">
+    <legend class="visually-hidden">${legend}</legend>
+    ${choices.map(
+      ({ value, words, title }) => html`<label title=${title ?? nothing}>
+        <input type="radio" name=${name} value=${value} .checked=${value === chosen} @change=${() => choose(value)} /><span>${words}</span>
+      </label>`,
+    )}
+  </fieldset>`;
+}
 
 export interface ToolbarOptions {
   /** Address of the full calculator with this configuration; shown in embeds. */
@@ -16,23 +46,10 @@ export interface ToolbarOptions {
 }
 
 export function toolbar(view: View, { home, dark, switchTheme, bring, take }: ToolbarOptions) {
-  const { units } = view.calculator.state;
-  const unit = (name: Units, title: string) => html`<label title=${title}>
-    <input
-      type="radio"
-      name="units"
-      value=${name}
-      .checked=${units === name}
-      @change=${() => view.calculator.setUnits(name)}
-    /><span>${name}</span>
-  </label>`;
-  const { engine, link } = view.calculator.state;
+  const { engine, link, units } = view.calculator.state;
   return html`<div class="toolbar">
     <p class="printed mono">trainmem ${engine?.version} #${link}</p>
-    <fieldset class="units">
-      <legend class="visually-hidden">Units</legend>
-      ${unit('GiB', '1 GiB = 1,073,741,824 bytes')}${unit('GB', '1 GB = 1,000,000,000 bytes')}
-    </fieldset>
+    ${oneOf('units', 'Units', unitWords, units, units => view.calculator.setView({ units }))}
     ${
       switchTheme
         ? html`<button type="button" class="button icononly" aria-label=${dark ? 'Light colours' : 'Dark colours'} title=${dark ? 'Light colours' : 'Dark colours'} @click=${switchTheme}>
@@ -82,7 +99,7 @@ export const toolbarStyles = css`
   .toolbar .copy {
     margin-inline-start: auto;
   }
-  .units {
+  .oneof {
     display: flex;
     margin: 0;
     padding: 2px;
@@ -90,38 +107,39 @@ export const toolbarStyles = css`
     border-radius: 8px;
     background: var(--sunken);
   }
-  .units label {
+  .oneof label {
     position: relative;
     cursor: pointer;
   }
-  .units input {
+  .oneof input {
     position: absolute;
     inset: 0;
     margin: 0;
     opacity: 0;
     cursor: pointer;
   }
-  .units span {
+  .oneof span {
     display: grid;
     place-items: center;
     min-inline-size: 48px;
     min-block-size: 28px;
+    padding-inline: 6px;
     border-radius: 6px;
     font-size: 13.5px;
     font-weight: 550;
   }
-  .units input:checked + span {
+  .oneof input:checked + span {
     background: var(--surface);
     box-shadow: 0 0 0 1px var(--hairline);
   }
   @media (forced-colors: active) {
-    .units input:checked + span {
+    .oneof input:checked + span {
       forced-color-adjust: none;
       color: HighlightText;
       background: Highlight;
     }
   }
-  .units input:focus-visible + span {
+  .oneof input:focus-visible + span {
     outline: 2px solid var(--accent);
   }
   .steps {
@@ -145,7 +163,7 @@ export const toolbarStyles = css`
     text-decoration: none;
   }
   @media (pointer: coarse) {
-    .units span {
+    .oneof span {
       min-block-size: 38px;
     }
     .icononly {
@@ -166,7 +184,8 @@ export const toolbarStyles = css`
     overflow-wrap: anywhere;
   }
   @media print {
-    .toolbar > * {
+    .toolbar > *,
+    .oneof {
       display: none;
     }
     .toolbar > .printed {

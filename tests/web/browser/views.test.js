@@ -1,0 +1,111 @@
+// How the page shows what it knows: units, colours of the timeline, and what is drawn when a reader opens something.
+import assert from 'node:assert/strict';
+import { fragment, headline, live, openCalculator, pageTest, settled } from './chromium.js';
+
+const radio = (page, name) => page.getByRole('radio', { name, exact: true });
+const fills = page =>
+  page
+    .locator('[part=timeline] polygon')
+    .evaluateAll(areas => areas.map(area => [area.dataset.phase ?? area.dataset.part, getComputedStyle(area).fill]));
+
+pageTest(
+  'the timeline has the colours of its phases, under their names, and names that of the peak',
+  {},
+  async page => {
+    await openCalculator(page);
+    const phases = ['initialise', 'forward', 'loss', 'backward', 'optimizer_step'];
+    const drawn = await fills(page);
+    assert.deepEqual(
+      drawn.map(([name]) => name),
+      phases,
+    );
+    assert.equal(new Set(drawn.map(([, fill]) => fill)).size, phases.length);
+    const names = page.locator('[part=timeline] .phases span');
+    assert.deepEqual(await names.allInnerTexts(), ['Init', 'Forward', 'Loss', 'Backward', 'Step']);
+    const bars = await names.evaluateAll(all => all.map(one => getComputedStyle(one).borderBlockEndColor));
+    assert.deepEqual(
+      bars,
+      drawn.map(([, fill]) => fill),
+    );
+    assert.match(await page.locator('[part=timeline] .lead').innerText(), /up to [\d.]+\sGiB in the optimizer step\./);
+    assert.match(await page.locator('.readout p').innerText(), /Optimizer step\s+peak/);
+    // Areas meet: the last point of one phase is the first of the next.
+    const edges = await page
+      .locator('[part=timeline] polygon')
+      .evaluateAll(all =>
+        all
+          .map(area => [...area.points].slice(0, -2))
+          .map(line => [line[0], line.at(-1)].map(({ x, y }) => `${x},${y}`)),
+      );
+    for (let index = 1; index < edges.length; index++) assert.equal(edges[index][0], edges[index - 1][1]);
+  },
+);
+
+for (const width of [320, 390]) {
+  pageTest(`every phase is named at ${width} pixels`, { viewport: { width, height: 800 } }, async page => {
+    await openCalculator(page);
+    const seen = await page
+      .locator('.phases span')
+      .evaluateAll(all =>
+        all.map(one => one.querySelector('b').getBoundingClientRect().bottom <= one.getBoundingClientRect().bottom),
+      );
+    assert.deepEqual(seen, [true, true, true, true, true]);
+  });
+}
+
+pageTest('the timeline by component: a switch that keys reach, kept in the link, undone by Back', {}, async page => {
+  await openCalculator(page);
+  await radio(page, 'By phase').focus();
+  await page.keyboard.press('ArrowRight');
+  await settled(page);
+  assert.equal(await radio(page, 'By component').isChecked(), true);
+  assert.ok((await fills(page)).some(([name]) => name === 'optimizer_states'));
+  assert.equal(await page.locator('.phases.coloured').count(), 0);
+  assert.match(await fragment(page), /&view\.timeline=component&end$/);
+  await page.reload();
+  await page.locator(live).waitFor();
+  await settled(page);
+  assert.equal(await radio(page, 'By component').isChecked(), true);
+  await radio(page, 'By phase').check({ force: true });
+  assert.match(await fragment(page), /gpu=h100-sxm&end$/);
+});
+
+pageTest('in bytes every figure is exact, results and fields alike', {}, async page => {
+  await openCalculator(page);
+  await radio(page, 'bytes').check({ force: true });
+  await settled(page);
+  const exact = await page.locator('.total').getAttribute('title');
+  assert.equal(await page.locator('.total').innerText(), exact);
+  assert.match(exact, /^[\d,]{15} bytes$/);
+  for (const figure of await page.locator('.legend .figure, tr.row .figure:not(.share)').allInnerTexts())
+    assert.match(figure, /^[\d,]+ bytes$/);
+  assert.match(await fragment(page), /&view\.units=bytes&end$/);
+});
+
+pageTest('sizes in fields follow the units; a number alone is one of them', {}, async page => {
+  await openCalculator(page);
+  await page.getByText('More', { exact: true }).click();
+  await page.getByLabel('Find a field', { exact: true }).fill('memory');
+  const field = page.getByLabel('Memory, usable', { exact: true });
+  assert.equal(await field.inputValue(), '79.09961');
+  await radio(page, 'GB').check({ force: true });
+  await settled(page);
+  assert.equal(await field.inputValue(), '84.93256');
+  await field.fill('40');
+  assert.match(await headline(page), / of 40\.0 GB$/);
+  await field.blur();
+  await radio(page, 'GiB').check({ force: true });
+  await settled(page);
+  assert.equal(await field.inputValue(), '37.2529');
+});
+
+pageTest('the capacity is told in GiB and GB, and as the driver shows it', {}, async page => {
+  await openCalculator(page);
+  assert.match(await page.locator('#picker-gpu .summary').innerText(), /^80\.0 GiB \(85\.9 GB\) HBM3/);
+  assert.equal(await page.locator('.axis').innerText(), '79.1 GiB (84.9 GB) usable of 79.6 GiB that the driver shows');
+  await page.locator('#ladder .unfold').click();
+  assert.match(
+    await page.locator('.rung').last().innerText(),
+    /The GPU is sold with 80\.0 GiB \(85\.9 GB\), shows 79\.6 GiB \(85\.5 GB\), gives a program 79\.1 GiB \(84\.9 GB\)\./,
+  );
+});
