@@ -15,6 +15,7 @@ import { Companion } from './companion.js';
 import { DrawnBefore } from './drawn_before.js';
 import { engine, recordedEngine } from './engine.js';
 import { atFirstSign } from './first_sign.js';
+import { Folds } from './folds.js';
 import { isUnits, type Units } from './format.js';
 import { LaterParts } from './later_parts.js';
 import { isFirstVisit, recordedBy } from './recorded.js';
@@ -61,8 +62,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   help = '';
   fieldQuery = '';
   copied = false;
-  /** Rows, groups and panels that stand open; at first the two panels that answer what to change. */
-  private opened: ReadonlySet<string> = new Set(['advice', 'sweeps']);
+  private readonly folds = new Folds(() => this.requestUpdate());
   private address: Address | undefined;
   private nearness: IntersectionObserver | undefined;
   private readonly answer = new OutOfSight(this);
@@ -106,7 +106,11 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   }
 
   get open(): ReadonlySet<string> {
-    return this.opened;
+    return this.folds.open;
+  }
+
+  get unfolded(): ReadonlySet<string> {
+    return this.folds.unfolded;
   }
 
   override connectedCallback(): void {
@@ -195,13 +199,13 @@ export class TrainmemCalculator extends DrawnBefore implements View {
     }
     const { state } = this.calculator;
     const text = this.config?.trim() ?? '';
-    if (link === '' && text !== '' && !text.startsWith('{')) {
-      this.companion.opened(given.link);
-      this.calculator.open(given.link);
     const given = splitLink(text.startsWith('{') ? '' : text.slice(text.indexOf('#') + 1));
     const own = isUnits(this.units) ? this.units : 'GiB';
     state.units = view.units ?? given.view.units ?? own;
     state.timeline = view.timeline ?? given.view.timeline ?? 'phase';
+    if (link === '' && text !== '' && !text.startsWith('{')) {
+      this.companion.opened(given.link);
+      this.calculator.open(given.link);
       return;
     }
     const base = configOf(text);
@@ -247,11 +251,8 @@ export class TrainmemCalculator extends DrawnBefore implements View {
     this.requestUpdate();
   }
 
-  toggle(id: string, open = !this.opened.has(id)): void {
-    if (open === this.opened.has(id)) return;
-    const others = [...this.opened].filter(one => one !== id);
-    this.opened = new Set(open ? [...others, id] : others);
-    this.requestUpdate();
+  toggle(id: string, open = !this.open.has(id)): void {
+    this.folds.toggle(id, open);
   }
 
   moveCursor(index: number | undefined): void {
@@ -260,7 +261,8 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   }
 
   openPicker(section: SectionName): void {
-    this.later.use(parts => this.setPicker(parts.opened(this, section)));
+    // The search box is there at once, what can be chosen follows.
+    this.later.use(parts => this.setPicker({ ...parts.opened(this, section), drawn: 0 }));
   }
 
   setPicker(picker: PickerState | undefined): void {
@@ -274,7 +276,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   /** The rest of a list, in parts that no key has to wait for. */
   private drawMore({ matches, drawn }: PickerState): void {
     if (this.picker?.matches !== matches || this.picker.drawn !== drawn) return;
-    const picker = { ...this.picker, drawn: drawn + 40 };
+    const picker = { ...this.picker, drawn: drawn === 0 ? 12 : drawn + 40 };
     this.parts?.extend(this.renderRoot, this.picker, () => {
       this.picker = picker;
       this.requestUpdate();
@@ -320,7 +322,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
 
   /** Resolves when the answer to the last edit is on the screen. */
   protected override async getUpdateComplete(): Promise<boolean> {
-    while (this.calculator.busy || this.below.late || this.later.unfinished)
+    while (this.calculator.busy || this.below.late || this.later.unfinished || this.folds.late)
       await new Promise(resolve => setTimeout(resolve, 4));
     return super.getUpdateComplete();
   }

@@ -109,3 +109,75 @@ pageTest('the capacity is told in GiB and GB, and as the driver shows it', {}, a
     /The GPU is sold with 80\.0 GiB \(85\.9 GB\), shows 79\.6 GiB \(85\.5 GB\), gives a program 79\.1 GiB \(84\.9 GB\)\./,
   );
 });
+
+/** What stands there when the frame after `act` is drawn, and once all is. */
+const firstFrame = (page, act, look) =>
+  page.locator('trainmem-calculator').evaluate(
+    async (element, [act, look]) => {
+      const run = text => new Function('root', `return ${text}`)(element.shadowRoot);
+      run(act);
+      await new Promise(resolve => requestAnimationFrame(resolve));
+      const first = run(look);
+      await element.updateComplete;
+      await new Promise(resolve => setTimeout(resolve, 100));
+      return [first, run(look)];
+    },
+    [act, look],
+  );
+
+pageTest(
+  'a click is answered in a frame of its own; what it opens or changes follows',
+  { bypassCSP: true },
+  async page => {
+    await openCalculator(page);
+    const row = `root.querySelector('tr.row button')`;
+    assert.deepEqual(
+      await firstFrame(page, `${row}.click()`, `[${row}.ariaExpanded, root.querySelectorAll('tr.detail').length]`),
+      [
+        ['true', 0],
+        ['true', 1],
+      ],
+    );
+    assert.deepEqual(
+      await firstFrame(page, `${row}.click()`, `[${row}.ariaExpanded, root.querySelectorAll('tr.detail').length]`),
+      [
+        ['false', 1],
+        ['false', 0],
+      ],
+    );
+    const [before, after] = await firstFrame(
+      page,
+      `root.querySelector('input[value=GB]').click()`,
+      `[root.querySelector('input[value=GB]').checked, root.querySelector('.total').innerText.split(' ').at(-1)]`,
+    );
+    assert.deepEqual(
+      [before, after],
+      [
+        [true, 'GiB'],
+        [true, 'GB'],
+      ],
+    );
+    const [first, then] = await firstFrame(
+      page,
+      `root.querySelector('#picker-gpu').click()`,
+      `[root.activeElement.id, root.querySelectorAll('.option').length > 9, root.querySelector('.options').clientHeight]`,
+    );
+    assert.deepEqual(first.slice(0, 2), ['search-gpu', false]);
+    assert.deepEqual(then.slice(0, 2), ['search-gpu', true]);
+    assert.equal(first[2], then[2]);
+  },
+);
+
+pageTest('one list takes the place of another, and closes when the focus leaves', {}, async page => {
+  await openCalculator(page);
+  await page.locator('#picker-model').click();
+  await page.locator('#search-model').waitFor();
+  await page.locator('#picker-gpu').click();
+  await page.locator('#search-gpu').waitFor();
+  assert.equal(await page.locator('.list').count(), 1);
+  await page.keyboard.press('Shift+Tab');
+  assert.equal(await page.locator('.list').count(), 1, 'its own button keeps it');
+  await page.keyboard.press('Shift+Tab');
+  await page.locator('.list').waitFor({ state: 'detached' });
+  assert.equal(await page.locator('#picker-model').evaluate(one => one.getRootNode().activeElement === one), true);
+});

@@ -79,8 +79,9 @@ export function drawnList(root: ParentNode, { section }: PickerState, opening: b
 /** Draws more of a list; what the reader looks at stays where it is, though more may stand above it. */
 export async function extend(root: ParentNode, picker: PickerState, draw: () => Promise<unknown>): Promise<void> {
   const box = root.querySelector(`#options-${picker.section}`);
-  const place = () => box?.querySelector('.active')?.getBoundingClientRect().top ?? 0;
-  const above = start(picker) > 0;
+  const active = () => box?.querySelector('.active');
+  const place = () => active()?.getBoundingClientRect().top ?? 0;
+  const above = active() && start(picker) > 0;
   const from = above ? place() : 0;
   await draw();
   if (above && box) box.scrollTop += place() - from;
@@ -167,14 +168,14 @@ export function list(view: View, picker: PickerState) {
         aria-expanded="true"
         aria-controls="options-${section}"
         aria-autocomplete="list"
-        aria-activedescendant=${current ? `option-${section}-${current.id}` : nothing}
+        aria-activedescendant=${current && drawn > 0 ? `option-${section}-${current.id}` : nothing}
         .value=${picker.query}
         @input=${(event: Event) => type(view, event.target as HTMLInputElement)}
         @keydown=${keys(view, picker)}
       />
     </div>
     <div
-      class="options"
+      class="options ${drawn === 0 ? 'coming' : ''}"
       role="listbox"
       id="options-${section}"
       aria-label=${titles[section]}
@@ -228,6 +229,9 @@ export const listStyles = css`
     overflow-y: auto;
     overscroll-behavior: contain;
     scroll-padding-block: 34px 8px;
+  }
+  .options.coming {
+    block-size: min(380px, 60vh);
   }
   .familybox {
     content-visibility: auto;

@@ -2,6 +2,7 @@
 
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
+import { afterPaint } from '../after_paint.js';
 import type { Section, SectionName } from '../border.js';
 import { allUnits, asNumber, asText, count, grouped, plural } from '../format.js';
 import { optionLabel } from '../option_labels.js';
@@ -57,8 +58,14 @@ function drawnPicker(view: View, section: SectionName, open: PickerState | undef
   const custom = section === 'recipe' ? defaultRecipe(view) : 'Custom';
   const name = engine ? (calculator.preset(section)?.name ?? custom) : '\u2026';
   const show = () => (open ? view.setPicker(undefined) : view.openPicker(section));
-  const leave = (event: FocusEvent) => {
-    if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) view.setPicker(undefined);
+  // Where a press moves the focus to the next list, its click opens that one in place of this.
+  const leave = ({ currentTarget, relatedTarget }: FocusEvent) => {
+    const box = currentTarget as Element;
+    if (box.contains(relatedTarget as Node | null)) return;
+    afterPaint(() => {
+      const { activeElement } = box.getRootNode() as ShadowRoot;
+      if (view.picker?.section === section && !box.contains(activeElement)) view.setPicker(undefined);
+    });
   };
   return html`<div class="picker" @focusout=${open ? leave : nothing}>
     <button

@@ -48,14 +48,14 @@ function tableRow(view: View, row: Row, id: string, total: number, units: Units)
       <td class="figure" title=${exactBytes(row.bytes)}>${bytes(row.bytes, units)}</td>
       <td class="figure share muted">${percent(row.bytes, total)}</td>
     </tr>
-    ${open ? html`<tr class="detail"><td colspan="5">${explanation(row)}</td></tr>` : nothing}`;
+    ${view.unfolded.has(id) ? html`<tr class="detail"><td colspan="5">${explanation(row)}</td></tr>` : nothing}`;
 }
 
 function component(view: View, result: Result, name: ComponentName, largest: boolean, units: Units) {
   const rows = result.rows.filter(row => row.component === name).sort((a, b) => b.bytes - a.bytes);
   const id = `rows/${name}`;
   const open = view.open.has(id) !== largest;
-  const all = rows.length <= first + 2 || view.open.has(`${id}/all`);
+  const all = rows.length <= first + 2 || view.unfolded.has(`${id}/all`);
   const shown = all ? rows : rows.slice(0, first);
   return html`<tbody data-part=${name} id=${id}>
     <tr class="component">
@@ -71,7 +71,7 @@ function component(view: View, result: Result, name: ComponentName, largest: boo
       <td class="figure share muted">${percent(result.components[name], result.allocated)}</td>
     </tr>
     ${
-      open
+      view.unfolded.has(id) !== largest
         ? html`<tr class="meaning"><td colspan="5" class="muted">${componentMeanings[name]}</td></tr>
             ${shown.map((row, index) => tableRow(view, row, `${id}/${index}/${row.name}`, result.allocated, units))}
             ${
@@ -88,10 +88,13 @@ function component(view: View, result: Result, name: ComponentName, largest: boo
   </tbody>`;
 }
 
+/** What stands open of the rows that begin with `prefix`, and what of it is drawn. */
+const standing = ({ open, unfolded }: View, prefix: string) =>
+  [open, unfolded].map(ids => [...ids].filter(id => id.startsWith(prefix)).join());
+
 export function rows(view: View, result: Result) {
   const { units } = view.calculator.state;
-  const opened = [...view.open].filter(id => id.startsWith('rows/'));
-  return guard([result, units, opened.join()], () => table(view, result, units));
+  return guard([result, units, ...standing(view, 'rows/')], () => table(view, result, units));
 }
 
 function table(view: View, result: Result, units: Units) {
@@ -117,8 +120,9 @@ function table(view: View, result: Result, units: Units) {
         </tr>
       </thead>
       ${names.map(name => {
-        const opened = [...view.open].filter(id => id.startsWith(`rows/${name}`));
-        return guard([result, units, opened.join()], () => component(view, result, name, name === largest, units));
+        return guard([result, units, ...standing(view, `rows/${name}`)], () =>
+          component(view, result, name, name === largest, units),
+        );
       })}
       <tfoot>
         <tr>

@@ -46,7 +46,9 @@ export interface View {
   hot: string;
   point(name: string): void;
   /** Rows and groups of the table that stand open. */
-  open: ReadonlySet<string>;
+  readonly open: ReadonlySet<string>;
+  /** Those whose contents are drawn: a frame after the line that opens them, so that a click is answered at once. */
+  readonly unfolded: ReadonlySet<string>;
   toggle(id: string, open?: boolean): void;
   /** Position of the timeline's cursor; undefined: at the peak. */
   cursor: number | undefined;
