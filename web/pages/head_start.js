@@ -35,7 +35,7 @@ addEventListener('DOMContentLoaded', () => {
   requestAnimationFrame(() => setTimeout(begin));
   setTimeout(begin, 300);
 });
-const asked = opened.replace(/view\\.\\w+=\\w+&/, '');
+const asked = opened.replace(/view\\.\\w+=\\w+&/g, '');
 if (/(^|&)(a\\.)?model=/.test(asked) && asked !== '${firstLink}') {
   ahead('preload', 'fetch', '${wasm}');
   ahead('modulepreload', 'script', '${instance}');

@@ -91,19 +91,19 @@ pageTest(
   { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
   async page => {
     await openCalculator(page);
-    const small = await page.locator('trainmem-calculator').evaluate(element =>
-      [
-        ...element.shadowRoot.querySelectorAll(
-          'button, select, input:not([type=range]):not([type=radio]):not([type=checkbox]), a, summary',
-        ),
-      ]
+    for (const panel of ['ladder', 'speed', 'textbook']) await unfold(page, panel);
+    await page.locator('#speed summary').first().waitFor();
+    const small = await page.evaluate(() => {
+      const within = root =>
+        [...root.querySelectorAll('*')].flatMap(one => [one, ...(one.shadowRoot ? within(one.shadowRoot) : [])]);
+      const height = one => one?.getBoundingClientRect().height ?? 0;
+      return within(document)
+        .filter(one => one.matches('button, select, input:not([type=range], [type=checkbox]), a, summary'))
         .filter(one => one.getClientRects().length > 0 && getComputedStyle(one).visibility === 'visible')
-        .map(one => [
-          one.className || one.tagName,
-          Math.max(one.getBoundingClientRect().height, one.closest('.box')?.getBoundingClientRect().height ?? 0),
-        ])
-        .filter(([, height]) => height < 44),
-    );
+        .filter(one => !one.closest('p'))
+        .map(one => [one.className || one.tagName, Math.max(height(one), height(one.closest('.box, label')))])
+        .filter(([, height]) => height < 44);
+    });
     assert.deepEqual(small, []);
   },
 );

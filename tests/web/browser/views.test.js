@@ -1,6 +1,6 @@
 // How the page shows what it knows: units, colours of the timeline, and what is drawn when a reader opens something.
 import assert from 'node:assert/strict';
-import { fragment, headline, live, openCalculator, pageTest, settled } from './chromium.js';
+import { fragment, headline, live, openCalculator, pageTest, patient, settled, total } from './chromium.js';
 
 const radio = (page, name) => page.getByRole('radio', { name, exact: true });
 const fills = page =>
@@ -181,3 +181,32 @@ pageTest('one list takes the place of another, and closes when the focus leaves'
   await page.locator('.list').waitFor({ state: 'detached' });
   assert.equal(await page.locator('#picker-model').evaluate(one => one.getRootNode().activeElement === one), true);
 });
+
+pageTest('settings of the page alone ask for no engine', {}, async page => {
+  await patient(page);
+  const opened = [];
+  page.on('request', request => opened.push(request.url()));
+  await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&view.units=bytes&view.timeline=component&end');
+  assert.match(await total(page), / bytes$/);
+  assert.deepEqual(
+    opened.filter(url => url.endsWith('.wasm')),
+    [],
+  );
+});
+
+for (const units of ['GiB', 'bytes']) {
+  pageTest(`nothing is cut off at 320 pixels in ${units}`, { viewport: { width: 320, height: 800 } }, async page => {
+    await openCalculator(page, `v=1&model=llama2-7b&gpu=h100-sxm&view.units=${units}&end`);
+    await page.locator('tr.row button').first().click();
+    await page.locator('#ladder .unfold').click();
+    await settled(page);
+    await page.locator('.slim').waitFor();
+    const outside = await page.locator('trainmem-calculator').evaluate(element =>
+      [...element.shadowRoot.querySelectorAll('.answer *, .slim *, [part=timeline] *, #rows *, #ladder *')]
+        .filter(one => !one.closest('.visually-hidden, .phases, svg') && one.getClientRects().length > 0)
+        .filter(one => one.getBoundingClientRect().right > 320 || one.getBoundingClientRect().left < 0)
+        .map(one => `${one.className} ${one.textContent.trim().slice(0, 30)}`),
+    );
+    assert.deepEqual(outside, []);
+  });
+}

@@ -155,7 +155,7 @@ export class ExportDialog {
     }
     const text = kind.text();
     const shown = text.length > 20_000 ? `${text.slice(0, 20_000)}\n...` : text;
-    return html`<pre tabindex="0" aria-label=${kind.name}>${shown}</pre>`;
+    return html`<pre tabindex="0" role="region" aria-label=${kind.name}>${shown}</pre>`;
   }
 
   render() {

@@ -233,6 +233,11 @@ export const speedStyles = [
       font-size: 13.5px;
       cursor: pointer;
     }
+    @media (pointer: coarse) {
+      #speed summary {
+        min-block-size: 44px;
+      }
+    }
     .counted p {
       margin-block: 6px;
     }

@@ -269,11 +269,24 @@ export const barStyles = css`
     .track {
       block-size: 46px;
     }
-    .axis small {
-      display: none;
+    /* Too long to stand beside its line. */
+    .axis {
+      block-size: auto;
+      padding-block-start: 7px;
+    }
+    .axis > span {
+      position: static;
+      padding: 0;
+      transform: none;
+      white-space: normal;
     }
     .legend.legend {
       grid-template-columns: minmax(0, 1fr);
+    }
+  }
+  @container (max-width: 420px) {
+    .legend.bytes .part {
+      display: none;
     }
   }
 `;

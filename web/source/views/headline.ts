@@ -205,7 +205,7 @@ export const headlineStyles = css`
   .total {
     font-weight: 680;
   }
-  .total:not(.bytes) {
+  .total {
     white-space: nowrap;
   }
   .verdict {
@@ -297,6 +297,12 @@ export const headlineStyles = css`
     inset-block: -2px;
   }
   @container (max-width: 420px) {
+    .total.bytes {
+      white-space: normal;
+    }
+    .slimtext {
+      flex-wrap: wrap;
+    }
     .topline .verdict {
       white-space: normal;
     }

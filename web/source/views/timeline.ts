@@ -331,6 +331,9 @@ export const timelineStyles = css`
     .readout {
       min-block-size: 96px;
     }
+    .readout li {
+      white-space: normal;
+    }
   }
   @container (max-width: 340px) {
     .phases span {

@@ -164,7 +164,7 @@ export const toolbarStyles = css`
   }
   @media (pointer: coarse) {
     .oneof span {
-      min-block-size: 38px;
+      min-block-size: 44px;
     }
     .icononly {
       inline-size: 44px;
