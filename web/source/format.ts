@@ -7,6 +7,9 @@ export const isUnits = (text: unknown): text is Units => unitNames.includes(text
 
 export const unitSizes: Record<Units, number> = { GiB: 2 ** 30, GB: 1e9, bytes: 1 };
 
+/** Where every byte would take too much room, or stands beside already. */
+export const inShort = (units: Units): Units => (units === 'bytes' ? 'GiB' : units);
+
 const scales: Record<Units, readonly [number, string][]> = {
   GiB: [
     [2 ** 40, 'TiB'],

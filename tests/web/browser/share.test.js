@@ -232,6 +232,19 @@ pageTest('the bars as SVG and PNG', {}, async page => {
   assert.equal(png.readUInt32BE(20), 1260);
 });
 
+pageTest('what is taken along keeps the units; bytes stand beside GiB once', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&view.units=bytes&end');
+  const dialog = await exporting(page);
+  const shown = async name => {
+    await dialog.getByRole('tab', { name, exact: true }).click();
+    return dialog.locator('pre').innerText();
+  };
+  const table = await shown('Markdown');
+  assert.match(table, /\| GiB \| bytes \| share \|/);
+  assert.match(table, /\| \*\*On the device\*\* \| \*\*[\d.]+ GiB\*\* \| [\d,]{15} \|/);
+  assert.match(await shown('Embed: element'), /config="v=1&amp;[^"]+&amp;view\.units=bytes&amp;end"/);
+});
+
 pageTest('the dialogs fit a phone', { viewport: { width: 320, height: 700 } }, async page => {
   await openCalculator(page);
   for (const open of [importing, exporting]) {

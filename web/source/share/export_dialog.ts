@@ -3,7 +3,9 @@
 import { html, nothing } from 'lit';
 import type { GoodAnswer, LaunchSettings } from '../border.js';
 import { copyText } from '../clipboard.js';
+import { inShort } from '../format.js';
 import { isDark } from '../theme.js';
+import { joinLink } from '../url.js';
 import { headlineText, verdictWords } from '../views/headline.js';
 import type { View } from '../views/view.js';
 import { dialog } from './dialog.js';
@@ -51,8 +53,8 @@ export class ExportDialog {
       address: this.address,
       script: new URL('trainmem-calculator.js', base).href,
       frame: new URL('embed.html', base).href,
-      link: good.link,
-      units: state.units,
+      link: joinLink(good.link, state),
+      units: inShort(state.units),
       version: state.engine?.version ?? '',
     };
   }
@@ -68,7 +70,7 @@ export class ExportDialog {
       title: title || subject,
       subtitle,
       foot: this.address.length < 96 ? this.address : `trainmem ${this.subject.version}`,
-      units,
+      units: inShort(units),
       dark: isDark(this.view),
       width: pictureWidth,
       height: pictureHeight,
