@@ -1,6 +1,6 @@
 // How the page shows what it knows: units, colours of the timeline, and what is drawn when a reader opens something.
 import assert from 'node:assert/strict';
-import { fragment, headline, live, openCalculator, pageTest, patient, settled, total } from './chromium.js';
+import { fragment, headline, live, openCalculator, pageTest, patient, settled, total, unfold } from './chromium.js';
 
 const radio = (page, name) => page.getByRole('radio', { name, exact: true });
 const fills = page =>
@@ -208,5 +208,22 @@ for (const units of ['GiB', 'bytes']) {
         .map(one => `${one.className} ${one.textContent.trim().slice(0, 30)}`),
     );
     assert.deepEqual(outside, []);
+  });
+}
+
+for (const units of ['GiB', 'GB', 'bytes']) {
+  pageTest(`every figure carries its unit, in ${units}`, {}, async page => {
+    await openCalculator(page, `v=1&model=llama2-7b&gpu=h100-sxm&view.units=${units}&end`);
+    for (const panel of ['ladder', 'speed', 'textbook', 'fitson']) await unfold(page, panel);
+    await page.locator('#speed table').first().waitFor();
+    await settled(page);
+    const figures = (await page.locator('.figure, #fitson td:nth-of-type(-n + 2)').allInnerTexts())
+      .map(text => text.trim())
+      .filter(Boolean);
+    assert.ok(figures.length > 60, `${figures.length}`);
+    const size = { GiB: /([KMGT]iB|bytes?)$/, GB: /([kMGT]B|bytes?)$/, bytes: /[\d,]+ bytes?$/ }[units];
+    const others = /(%|[µm]?s|min|h|FLOPs?|[/]s|does not fit)$/;
+    const bare = figures.filter(text => /\d/.test(text) && !size.test(text) && !others.test(text));
+    assert.deepEqual(bare, []);
   });
 }
