@@ -102,7 +102,7 @@ pageTest('sizes in fields follow the units; a number alone is one of them', {}, 
 pageTest('the capacity is told in GiB and GB, and as the driver shows it', {}, async page => {
   await openCalculator(page);
   assert.match(await page.locator('#picker-gpu .summary').innerText(), /^80\.0 GiB \(85\.9 GB\) HBM3/);
-  assert.equal(await page.locator('.axis').innerText(), '79.1 GiB (84.9 GB) usable of 79.6 GiB that the driver shows');
+  assert.equal(await page.locator('.axis').innerText(), '79.1 GiB (84.9 GB) usable, driver shows 79.6 GiB');
   await page.locator('#ladder .unfold').click();
   assert.match(
     await page.locator('.rung').last().innerText(),

@@ -56,7 +56,7 @@ export function bar(view: View, result: Summary) {
         ? html`<div class="axis" aria-hidden="true">
             <span class=${capacity / scale > 0.5 ? 'before' : ''} .style=${`inset-inline-start:${share(capacity, scale)}`}
               >${allUnits(capacity, units)} usable${
-                visible > 0 ? html`<small> of ${gigabytes(visible, units)} that the driver shows</small>` : nothing
+                visible > 0 ? html`<small>, driver shows ${gigabytes(visible, units)}</small>` : nothing
               }</span
             >
           </div>`
