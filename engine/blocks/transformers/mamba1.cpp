@@ -67,16 +67,21 @@ class Recurrence {
   void pass(std::int64_t tokens) {
     const Shape one = state_.shape();
     const Ref<Node> node = begin_node(recurrence_rule, {&decays_, &inputs_, &out_});
-    const Shape of_token{one[0], one[2], 1};
-    const bool casts = out_.dtype() != dtype_;  // autocast's
-    for (std::int64_t i = 0; i < tokens; ++i) {
+    keep(node, state_);
+    const bool kept = node && !state_.sole_owner();  // a first forward of what is recomputed drops them one by one
+    const auto keep_states = [&](std::int64_t count, const Size& width, DType dtype) {
+      keep(node, allocate({one[0], width, kept ? count : 1, one[2]}, dtype, {&recurrence_rule, "states"}));
+    };
+    if (tokens > 1) keep_states(tokens - 1, one[1], DType::float32);
+    state_ = allocate(one, DType::float32, {&recurrence_rule, "states"});
+    if (dtype_ == DType::float32)
       keep(node, state_);
-      state_ = allocate(one, DType::float32, {&recurrence_rule, "states"});
-      const bool converts = dtype_ != DType::float32;
-      keep(node, converts ? allocate(one, dtype_, {&recurrence_rule, "states"}) : state_);
-      if (casts) keep(node, allocate(of_token, dtype_, {&recurrence_rule, "C"}));
-    }
-    if (!casts) keep(node, out_);
+    else
+      keep_states(tokens, one[1], dtype_);
+    if (out_.dtype() == dtype_)
+      keep(node, out_);
+    else
+      keep_states(tokens, 1, dtype_);  // C as autocast casts it
     parts_.push_back(allocate({one[0], one[1], tokens}, dtype_, {&recurrence_rule, "scan"}));
     if (node) node->backward = [](Backward&) {};
     finish_node(node, parts_[0]);
