@@ -1,6 +1,7 @@
 // What the ranks of a group divide, written to one tape: see DividedStretch.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@ void record_ranks(std::size_t ranks, Take take) {
   const std::vector<PlaceMark> marks = tape.place_marks;
   for (std::size_t rank = 1; rank < ranks; ++rank) {
     take(rank);
-    const auto end = tape.events.begin() + stretch.end_event;
+    const auto end = tape.events.begin() + static_cast<std::ptrdiff_t>(stretch.end_event);
     stretch.of_others.emplace_back(end, tape.events.end());
     tape.events.erase(end, tape.events.end());
     tape.place_marks = marks;

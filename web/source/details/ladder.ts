@@ -38,7 +38,7 @@ function rungs({ allocated, reserved, device }: Result, gpu: Section | undefined
       title: 'Reserved',
       range: reserved,
       compare: 'torch.cuda.max_memory_reserved()',
-      text: `The same step through PyTorch’s caching allocator: ${bytes(Math.max(0, reserved.expected - allocated), units)} more, for rounding and blocks that are free but cached.`,
+      text: `The same step through PyTorch’s caching allocator, on the GPU that reserves most: ${bytes(Math.max(0, reserved.expected - allocated), units)} more, for rounding and blocks that are free but cached.`,
     },
     {
       title: 'Device',
