@@ -41,6 +41,7 @@ class TimelineWalk {
       change(tape_.events[i]);
       if (step_ == 0 || step_ == last_step_) draw();
     }
+    hold_to_the_end();
     return std::move(points_);
   }
 
@@ -57,6 +58,16 @@ class TimelineWalk {
       const PlaceMark& mark = tape_.place_marks[next_place_];
       layer_ = mark.layer;
       place_ = mark.layer >= 0 ? 0 : mark.place;
+    }
+  }
+
+  /// Phases after the last event: what they are given they hold.
+  void hold_to_the_end() {
+    for (; next_phase_ < tape_.phases.size(); ++next_phase_) {
+      const PhaseMark& mark = tape_.phases[next_phase_];
+      if (mark.step == last_step_ && mark.phase != phase_)
+        points_.push_back({mark.phase, name(mark.phase), total_, components_});
+      phase_ = mark.phase;
     }
   }
 

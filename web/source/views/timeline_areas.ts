@@ -32,6 +32,9 @@ export interface Drawing {
   peak: number;
 }
 
+/** Initialisation makes every weight by itself: events without end, and little to see. */
+const mostOfInitialise = 0.2;
+
 /** Lays the phases side by side; a phase of few events still gets room for its name. */
 function layOut(result: Result): Drawing {
   const points = result.timeline;
@@ -42,7 +45,10 @@ function layOut(result: Result): Drawing {
     else bands.push({ phase: point.phase, from: index, to: index + 1 });
   });
   const least = 0.16 * Math.min(1, 5 / bands.length);
-  const shares = bands.map(band => Math.max(least, (band.to - band.from) / points.length));
+  const shares = bands.map(({ phase, from, to }) => {
+    const share = Math.max(least, (to - from) / points.length);
+    return phase === 'initialise' ? Math.min(share, mostOfInitialise) : share;
+  });
   const sum = shares.reduce((total, share) => total + share, 0);
   const x: number[] = [];
   const edges = [0];
