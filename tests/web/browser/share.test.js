@@ -134,7 +134,7 @@ pageTest('bad pastes are named, and nothing changes', {}, async page => {
   for (const [text, said] of [
     ['hello', /of no kind that is known/],
     ['{"model": ', /cannot be used/],
-    ['{"model_type": "falcon_mamba", "transformers_version": "4.44"}', /falcon_mamba/],
+    ['{"model_type": "rwkv", "transformers_version": "4.44"}', /rwkv/],
     ['{"model": "llama2-7b", "gpu": "h100-sxm", "recipe": {"micro_batch": 2}}', /micro_batch/],
     ['<script>alert(1)</script> --x', /size of the vocabulary/],
   ]) {
