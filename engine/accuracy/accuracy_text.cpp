@@ -16,9 +16,9 @@ std::string percent(double fraction, int digits) {
   char text[32];
   std::snprintf(text, sizeof text, "%.*f %%", digits, value);
   const std::string result = text;
+  if (result.find_first_of("123456789") != std::string::npos) return result;
   // What rounds to nothing is not nothing.
-  if (result.find_first_of("123456789") == std::string::npos) return value < 0 ? "> -0.01 %" : "< 0.01 %";
-  return result;
+  return digits < 2 ? percent(fraction, 2) : value < 0 ? "> -0.01 %" : "< 0.01 %";
 }
 
 std::string row(const Group& group, int digits) {
