@@ -1,9 +1,10 @@
 // How far reserved memory of real runs lies from what is computed, by kind of run.
 //
-// An error is computed over measured, less one. A band holds the 5th and the 95th percentile of the errors of all
-// recorded steps and published runs of its kind (the furthest ones where there are fewer than twenty), rounded to a
-// tenth of a percent. build/native/trainmem-accuracy prints them; tests/measured/error_band_test.cpp holds the table to
-// them.
+// An error is computed over measured, less one. Recorded reserved, published reserved and published allocated bytes of
+// a kind each give the 5th and the 95th percentile of their errors (the furthest ones where there are fewer than
+// twenty); a band is the widest of the three, rounded to a tenth of a percent. A kind of which no run is published has
+// the published errors of all kinds beside its recorded steps. build/native/trainmem-accuracy prints the bands;
+// tests/measured/error_band_test.cpp holds the table to them.
 #pragma once
 
 #include <span>

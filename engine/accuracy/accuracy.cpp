@@ -131,35 +131,57 @@ Summary by_confidence(const std::vector<MeasuredScore>& scores, Confidence confi
   return summary_of(errors, not_scored);
 }
 
+namespace {
+
+/// Widens a band by nine in ten of the errors, by all of fewer than twenty.
+void widen(ResidualBand& band, std::vector<double> errors) {
+  if (errors.empty()) return;
+  std::sort(errors.begin(), errors.end());
+  const std::size_t cut = errors.size() < 20 ? 0 : errors.size() / 20;
+  band.under = std::min(band.under, errors[cut]);
+  band.over = std::max(band.over, errors[errors.size() - 1 - cut]);
+}
+
+/// Errors of one kind of run. Recorded steps are many and were replayed; published runs are few and real, and most of
+/// them name what was allocated.
+struct Residuals {
+  std::vector<double> recorded, published_reserved, published_allocated;
+
+  bool published() const { return !published_reserved.empty() || !published_allocated.empty(); }
+  std::size_t readings() const { return recorded.size() + published_reserved.size() + published_allocated.size(); }
+};
+
+}  // namespace
+
 std::vector<ResidualBand> residual_bands(const Accuracy& accuracy) {
-  // Recorded steps are many and were replayed, published runs few and real: each gives its own band, the wider counts.
-  std::map<std::string, std::vector<double>> recorded;
+  std::map<std::string, Residuals> kinds;
+  Residuals all;
   for (const CaseScore& one : accuracy.traces) {
     if (!one.scored() || one.reserved.recorded == 0) continue;
-    recorded[one.kind].push_back(one.reserved.error());
-    recorded[one.kind].push_back(one.reserved_expandable.error());
+    for (const double error : {one.reserved.error(), one.reserved_expandable.error()})
+      kinds[one.kind].recorded.push_back(error);
   }
-  std::map<std::string, std::vector<double>> published;
   for (const MeasuredScore& one : accuracy.measured) {
     if (one.standing() != Standing::certain) continue;
-    for (const ScoredReading& reading : one.readings)
-      if (reading.counter == MemoryCounter::reserved) published[one.kind].push_back(reading.bytes.error());
-  }
-  std::map<std::string, ResidualBand> bands;
-  for (auto* errors : {&recorded, &published}) {
-    for (auto& [kind, values] : *errors) {
-      std::sort(values.begin(), values.end());
-      const std::size_t cut = values.size() < 20 ? 0 : values.size() / 20;
-      ResidualBand& band = bands[kind];
-      band.kind = kind;
-      band.runs += static_cast<int>(values.size());
-      band.under = std::min(band.under, values[cut]);
-      band.over = std::max(band.over, values[values.size() - 1 - cut]);
+    for (const ScoredReading& reading : one.readings) {
+      for (Residuals* group : {&kinds[one.kind], &all}) {
+        if (reading.counter == MemoryCounter::reserved) group->published_reserved.push_back(reading.bytes.error());
+        if (reading.counter == MemoryCounter::allocated || reading.counter == MemoryCounter::active)
+          group->published_allocated.push_back(reading.bytes.error());
+      }
     }
   }
-  std::vector<ResidualBand> list;
-  for (const auto& [kind, band] : bands) list.push_back(band);
-  return list;
+  std::vector<ResidualBand> bands;
+  for (const auto& [kind, own] : kinds) {
+    if (own.readings() == 0) continue;
+    const Residuals& published = own.published() ? own : all;
+    ResidualBand band{kind, static_cast<int>(own.readings())};
+    widen(band, own.recorded);
+    widen(band, published.published_reserved);
+    widen(band, published.published_allocated);
+    bands.push_back(std::move(band));
+  }
+  return bands;
 }
 
 Outcomes outcomes(const std::vector<MeasuredScore>& scores, Standing standing) {

@@ -36,8 +36,9 @@ std::vector<Group> measured_groups(const std::vector<MeasuredScore>& scores, Sta
 /// Certain runs of one confidence, first readings of whatever counter.
 Summary by_confidence(const std::vector<MeasuredScore>& scores, Confidence confidence);
 
-/// Errors of reserved memory of one kind of run, recorded and published, and the band that holds nine in ten of them
-/// (all, of fewer than twenty).
+/// Errors of one kind of run: recorded reserved bytes, published reserved bytes and published allocated bytes. The band
+/// holds nine in ten of each (all, of fewer than twenty), and of a kind that has no published run nine in ten of the
+/// published errors of all kinds.
 struct ResidualBand {
   std::string kind;
   int runs = 0;

@@ -93,7 +93,7 @@ std::string measured_summary(const Accuracy& accuracy) {
   for (const Group& group : measured_groups(accuracy.measured, Standing::uncertain)) text += group_line(group);
   text += std::string("\nDifference from predictions of other simulators, in percent.\n") + group_head;
   for (const Group& group : measured_groups(accuracy.measured, Standing::predicted)) text += group_line(group);
-  text += "\nReserved memory, errors in percent: nine in ten recorded steps and published runs lie between.\n";
+  text += "\nBands of error in percent, by kind of run: nine in ten recorded and published readings lie between.\n";
   for (const ResidualBand& band : residual_bands(accuracy)) {
     char row[100];
     std::snprintf(row, sizeof row, "%-18s %5d %s %s\n", band.kind.c_str(), band.runs, percent(band.under).c_str(),
