@@ -61,7 +61,7 @@ class TimelineWalk {
     }
   }
 
-  /// Phases after the last event: what they are given they hold.
+  /// Phases that begin after the last event: memory stays as it is.
   void hold_to_the_end() {
     for (; next_phase_ < tape_.phases.size(); ++next_phase_) {
       const PhaseMark& mark = tape_.phases[next_phase_];

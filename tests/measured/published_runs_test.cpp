@@ -110,7 +110,7 @@ TEST_CASE("published runs: dense Megatron-LM on B200 within 0.02 %, transformers
 }
 
 // The most that any of eight ranks reserved: the ranks' shards are cut at other places, so that each has its own gaps.
-TEST_CASE("published runs: reserved bytes of Megatron-LM on B200 within 1.1 %, of a shared sequence within 1.8 %") {
+TEST_CASE("published runs: reserved bytes of Megatron-LM on B200 within 0.4 %, of one shared sequence within 1.6 %") {
   int runs = 0;
   int of_two_stages = 0;
   for (const MeasuredScore& one : accuracy().measured) {
@@ -119,7 +119,7 @@ TEST_CASE("published runs: reserved bytes of Megatron-LM on B200 within 1.1 %, o
       if (reading.counter != MemoryCounter::reserved) continue;
       CAPTURE(one.id, reading.bytes.error());
       ++runs;
-      CHECK(std::abs(reading.bytes.error()) <= (one.id.find("_cp") == std::string::npos ? 0.011 : 0.018));
+      CHECK(std::abs(reading.bytes.error()) <= (one.id.find("_cp") == std::string::npos ? 0.004 : 0.016));
       if (one.id.find("llama3") != 0 || one.id.find("_pp2_") == std::string::npos) continue;
       ++of_two_stages;
       CHECK(std::abs(reading.bytes.error()) <= 0.0002);

@@ -32,7 +32,7 @@ export interface Drawing {
   peak: number;
 }
 
-/** Initialisation makes every weight by itself: events without end, and little to see. */
+/** The most of the width that initialisation takes: it has an event for every weight, and little to see. */
 const mostOfInitialise = 0.2;
 
 /** Lays the phases side by side; a phase of few events still gets room for its name. */
