@@ -78,12 +78,13 @@ class StageTraining {
       weights.push_back(models_.back()->weights());
     }
     MegatronOptimizer optimizer(config_.recipe, weights, options_.fold);
-    for (const std::unique_ptr<megatron::StageModel>& model : models_) model->make_buffers();
-    make_workspaces();
+    expect_workspaces();
     // A folded run is the steady state alone: states are there from the beginning, and the last step is enough.
     if (options_.fold) {
       run_.begin_phase(options_.steps - 1, Phase::optimizer_step, "earlier steps");
       optimizer.make_states();
+      for (const std::unique_ptr<megatron::StageModel>& model : models_) model->make_buffers();
+      buffers_.first_uses.make_all();
       buffers_.dummies.make_all(dtype);
     }
     for (step_ = options_.fold ? options_.steps : 1; step_ <= options_.steps; ++step_) {
@@ -98,25 +99,24 @@ class StageTraining {
   }
 
  private:
-  /// Transformer Engine's products share one workspace. PyTorch's own, two handles, serve the head, attention as
-  /// separate operations, and the layers that are not Transformer Engine's.
-  void make_workspaces() {
-    const Place place("buffers", Component::workspace);
+  /// Transformer Engine's products share one workspace. PyTorch's own have one of a handle for forward's thread and one
+  /// for backward's; they serve the head, attention as separate operations, and layers that are not Transformer
+  /// Engine's.
+  void expect_workspaces() {
+    using megatron::FirstUse;
     const bool own_layers = !config_.recipe.transformer_engine;
     const bool own_products = own_layers || config_.recipe.attention == AttentionKernel::eager;
-    const auto add = [this](Bytes bytes, const Rule& rule) {
-      if (bytes == 0) return;
-      workspaces_.push_back(allocate({bytes}, DType::uint8, {&rule}));
-      note_kept(workspaces_.back(), rule);
+    const auto expect = [this](FirstUse moment, Bytes bytes, const Rule& rule) {
+      if (bytes > 0) buffers_.first_uses.expect(moment, {bytes}, DType::uint8, rule);
     };
-    if (!own_layers) add(transformer_engine_workspace(config_.gpu), engine_workspace_rule);
+    if (!own_layers) expect(FirstUse::layer, transformer_engine_workspace(config_.gpu), engine_workspace_rule);
     const bool grouped = config_.model.experts.num_experts > 0 && config_.recipe.grouped_experts;
     for (int i = 0; i < grouped_product_streams && grouped; ++i)
-      add(transformer_engine_workspace(config_.gpu), grouped_workspace_rule);
-    if (own_products || stage_.chunks.back().last) {
-      add(cublas_workspace(config_) / 2, cublas_workspace_rule);
-      add(cublas_workspace(config_) / 2, cublas_workspace_rule);
-    }
+      expect(FirstUse::layer, transformer_engine_workspace(config_.gpu), grouped_workspace_rule);
+    if (!own_products && !stage_.chunks.back().last) return;
+    const Bytes of_handle = cublas_workspace(config_) / 2;
+    expect(own_products ? FirstUse::layer : FirstUse::head_product, of_handle, cublas_workspace_rule);
+    expect(FirstUse::backward, of_handle, cublas_workspace_rule);
   }
 
   void phase(Phase kind, const char* what) { run_.begin_phase(step_, kind, "step " + std::to_string(step_) + what); }
@@ -164,6 +164,7 @@ class StageTraining {
     if (!part.last) received_ = receive(received_gradient_rule);
     last_ = std::move(in_flight_[chunk].front());
     in_flight_[chunk].pop_front();
+    buffers_.first_uses.make(megatron::FirstUse::backward);
     if (part.last) {
       run_backward(last_.output);
     } else {
@@ -215,7 +216,6 @@ class StageTraining {
   InFlight last_;                                                          ///< whose backward ran last
   Tensor received_;                                                        ///< gradient from the next stage
   Tensor sent_;                                                            ///< gradient for the previous stage
-  std::vector<Tensor> workspaces_;
 };
 
 }  // namespace

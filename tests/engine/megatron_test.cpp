@@ -105,7 +105,9 @@ TEST_CASE("Megatron: the folded tape has the peaks of the recorded one, on every
     const auto folded = fold(run_megatron(config, {.steps = 2, .fold = true, .stage = stage}));
     const auto recorded = fold(run_megatron(config, {.steps = 2, .fold = false, .stage = stage}));
     CAPTURE(pipeline, stage, micro_batches, static_cast<int>(recomputation), static_cast<int>(attention));
-    for (const Phase phase : {Phase::initialise, Phase::forward, Phase::backward, Phase::optimizer_step}) {
+    // Folded weights are one tensor, which is never copied as each of them is: initialisation is alike at its end.
+    CHECK(folded.front().end.components == recorded.front().end.components);
+    for (const Phase phase : {Phase::forward, Phase::backward, Phase::optimizer_step}) {
       const auto highest = [phase](const std::vector<FoldedPhase>& phases) {
         Alive peak;
         for (const FoldedPhase& each : phases)

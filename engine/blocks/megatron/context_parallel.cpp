@@ -57,13 +57,13 @@ struct Gradients {
 /// Backward of flash attention, of `q_rows` queries over `k_rows` keys.
 Gradients attention_backward(const Tensor& q, Size q_rows, const Tensor& k, const Tensor& v, Size k_rows,
                              const Rule& rule) {
-  const Tensor row_sums = allocate({q.size(1), q.size(2), q_rows}, DType::float32, {&rule, "row sums (scratch)", true});
-  const Tensor accumulator =
-      allocate(rows_of(q, q_rows), DType::float32, {&rule, "fp32 gradient of query (scratch)", true});
   Gradients result;
   result.q = make(rows_of(q, q_rows), q.dtype(), rule, "gradient of query");
   result.k = make(rows_of(k, k_rows), q.dtype(), rule, "gradient of key");
   result.v = make(rows_of(v, k_rows), q.dtype(), rule, "gradient of value");
+  const Tensor row_sums = allocate({q.size(1), q.size(2), q_rows}, DType::float32, {&rule, "row sums (scratch)", true});
+  const Tensor accumulator =
+      allocate(rows_of(q, q_rows), DType::float32, {&rule, "fp32 gradient of query (scratch)", true});
   return result;
 }
 
@@ -198,7 +198,6 @@ std::vector<Tensor> exchange(const std::vector<Tensor>& tensors, const std::vect
     if (turn < 2) return;
     const Set<Stream> stream(active_run().stream, Stream::communication);
     results.push_back(make(shapes[turn - 2], tensors[turn - 2].dtype(), exchange_rule, "rows in order"));
-    received[turn - 2].reset();
   };
   for (std::size_t turn = 0; turn < count + 2; ++turn) {
     if (turn > 0 && turn <= count)

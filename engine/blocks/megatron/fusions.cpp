@@ -107,12 +107,12 @@ Tensor flash_attention(Tensor query, Tensor key, Tensor value) {
       const Tensor kept_v = b.kept(2);
       const Tensor output = b.kept(3);
       const Tensor statistics = b.kept(4);
-      const Tensor row_sums = allocate(statistics.shape(), DType::float32, {&flash_rule, "row sums (scratch)", true});
-      const Tensor accumulator =
-          allocate(kept_q.shape(), DType::float32, {&flash_rule, "fp32 gradient of query (scratch)", true});
       b.give(0, allocate(kept_q.shape(), kept_q.dtype(), {&flash_rule, "gradient of query"}));
       b.give(1, allocate(kept_k.shape(), kept_q.dtype(), {&flash_rule, "gradient of key"}));
       b.give(2, allocate(kept_v.shape(), kept_q.dtype(), {&flash_rule, "gradient of value"}));
+      const Tensor row_sums = allocate(statistics.shape(), DType::float32, {&flash_rule, "row sums (scratch)", true});
+      const Tensor accumulator =
+          allocate(kept_q.shape(), DType::float32, {&flash_rule, "fp32 gradient of query (scratch)", true});
     };
   finish_node(node, result);
   return result;

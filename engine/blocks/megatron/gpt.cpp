@@ -147,13 +147,15 @@ Tensor StageModel::attention(const Block& block, Tensor normed) const {
     q = rotate(std::move(q));
     k = rotate(std::move(k));
   }
-  if (settings_.attention == AttentionBackend::cudnn && (turns || z.a > z.k || model.qk_norm != QkNorm::none)) {
-    // Parts of one tensor with strides of their own are made contiguous: _get_qkv_layout.
-    q = contiguous(std::move(q), "query");
-    k = contiguous(std::move(k), "key");
-    v = contiguous(std::move(v), "value");
-  }
-  return projected(block, attended(std::move(q), std::move(k), std::move(v)));
+  // Parts of one tensor with strides of their own are made contiguous: _get_qkv_layout.
+  const bool copies =
+      settings_.attention == AttentionBackend::cudnn && (turns || z.a > z.k || model.qk_norm != QkNorm::none);
+  const auto laid_out = [copies](const Tensor& x, const char* role) { return copies ? contiguous(x, role) : x; };
+  Tensor query = laid_out(q, "query");
+  Tensor key = laid_out(k, "key");
+  Tensor value = laid_out(v, "value");
+  // Attention.forward has names for q, k and v until it returns.
+  return projected(block, attended(std::move(query), std::move(key), std::move(value)));
 }
 
 Tensor StageModel::attended(Tensor q, Tensor k, Tensor v) const {
@@ -262,7 +264,10 @@ Tensor StageModel::token_losses(Tensor hidden, const Tensor& labels) const {
   SequenceLayout layout = z.layout;
   layout.gather_buffer = true;  // the head is Megatron's own layer
   const Place place("head", Component::logits_and_loss);
+  FirstUses& first_uses = settings_.buffers->first_uses;
+  first_uses.make(FirstUse::head_input);
   const Tensor logits = column_linear(std::move(hidden), head_, layout, "logits");
+  first_uses.make(FirstUse::head_product);
   const Place inner("loss", Component::logits_and_loss);
   if (settings_.recipe.loss == Loss::compiled) return native_cross_entropy(logits, labels);
   const bool fused = settings_.recipe.loss == Loss::fused || settings_.recipe.loss == Loss::fused_linear;
@@ -277,7 +282,7 @@ Tensor StageModel::loss(Tensor hidden, const Tensor& ids, const Tensor& labels, 
   return masked_mean(std::move(losses), loss_mask);
 }
 
-Tensor StageModel::forward(Tensor input) const {
+Tensor StageModel::forward(Tensor input) {
   const PipelineChunk& stage = settings_.stage;
   Tensor ids, labels, loss_mask;
   if (stage.first || !next_tokens_.empty()) ids = make_input(DType::int64, "token ids");
@@ -286,6 +291,8 @@ Tensor StageModel::forward(Tensor input) const {
     loss_mask = make_input(DType::float32, "loss mask");
   }
   Tensor hidden = stage.first ? embed(ids) : std::move(input);
+  make_buffers();
+  if (settings_.buffers != nullptr) settings_.buffers->first_uses.make(FirstUse::layer);
   for (const Unit& unit : units_) hidden = run(unit, std::move(hidden));
   if (stage.last && settings_.deepspeed) return logits_of_deepspeed(std::move(hidden));
   return stage.last ? loss(std::move(hidden), ids, labels, loss_mask) : hidden;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/blocks/megatron/attention_backend.h"
+#include "engine/blocks/megatron/first_uses.h"
 #include "engine/blocks/megatron/operations.h"
 #include "engine/blocks/megatron/stage_weight.h"
 #include "engine/config.h"
@@ -44,7 +45,8 @@ struct RecomputedModules {
 /// What all chunks of a GPU share.
 struct Buffers {
   DummyGradients dummies;
-  bool global = false;  ///< the global memory buffer is there
+  FirstUses first_uses;
+  bool global = false;  ///< the global memory buffer is there, or expected
 };
 
 struct Settings {
@@ -73,11 +75,11 @@ class StageModel {
 
   /// The stage's forward: `input` is the previous stage's output, undefined on the first one. The result is the
   /// hidden states, or on the last stage the loss; Megatron-DeepSpeed's is the logits in fp32.
-  Tensor forward(Tensor input) const;
+  Tensor forward(Tensor input);
   /// The loss of Megatron-DeepSpeed's logits, which it is computed in.
   Tensor loss_of(const Tensor& logits) const;
 
-  /// What lives as long as the run beside the parameters and is made by the first forward.
+  /// What lives as long as the run beside the parameters. The first forward makes it, or who asks for it before.
   void make_buffers();
 
   /// The stage's parameters on this GPU, in the order in which its modules are made.
@@ -187,6 +189,7 @@ class StageModel {
   Norm final_norm_;
   std::vector<NextToken> next_tokens_;
   ParallelLinear head_;
+  bool has_buffers_ = false;
   Tensor rotary_;
   std::vector<Tensor> buffers_;
 };

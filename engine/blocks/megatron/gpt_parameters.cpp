@@ -225,6 +225,8 @@ StageModel::StageModel(const Settings& settings) : settings_(settings) {
 }
 
 void StageModel::make_buffers() {
+  if (has_buffers_) return;
+  has_buffers_ = true;
   settings_.deepspeed ? make_buffers_of_deepspeed() : make_buffers_of_megatron();
   make_float8_weights();
 }
@@ -269,7 +271,11 @@ void StageModel::make_buffers_of_megatron() {
     // Latent attention has a table in every layer: multi_latent_attention.py.
     const Size rope = settings_.model.latent_attention.qk_rope_head_dim;
     const bool latent = settings_.model.latent_attention.kv_lora_rank > 0;
-    rotary_ = allocate({z.s, 1, 1, latent ? rope : z.d}, DType::float32, {&rotary_rule, "rotary table"});
+    const Size width = latent ? rope : z.d;
+    const Tensor angles = allocate({z.whole_sequence, width / Size(2)}, DType::float32, {&rotary_rule});
+    Tensor whole;  // of which each context-parallel GPU takes its rows
+    if (recipe.context_parallel > 1) whole = allocate({z.whole_sequence, width}, DType::float32, {&rotary_rule});
+    rotary_ = allocate({z.s, 1, 1, width}, DType::float32, {&rotary_rule, "rotary table"});
     note_kept(rotary_, rotary_rule);
     if (latent && settings_.stage.layers > 1) {
       const Shape others{settings_.stage.layers - 1, z.s, 1, 1, rope};
@@ -277,10 +283,6 @@ void StageModel::make_buffers_of_megatron() {
       note_kept(buffers_.back(), rotary_rule);
     }
   }
-  const auto add = [&](const Shape& shape, const Rule& rule) {
-    buffers_.push_back(allocate(shape, settings_.dtype, {&rule}));
-    note_kept(buffers_.back(), rule);
-  };
   const bool gathers_tokens = recipe.expert_dispatcher == ExpertDispatcher::all_gather && z.local_experts > 0;
   Size gathered = z.layout.sequence_parallel ? z.s * z.b * z.h : Size(0);
   if (gathers_tokens && z.expert_ranks * z.expert_t > 1)
@@ -289,7 +291,8 @@ void StageModel::make_buffers_of_megatron() {
   const bool own_layers = !recipe.transformer_engine;
   if (!settings_.buffers->global && (own_layers || head_gathers || gathers_tokens)) {
     const Size buffer = own_layers ? maximum(z.b * z.a * z.s * z.s, gathered) : gathered;
-    if (buffer > 0) add({buffer}, buffer_rule);
+    const FirstUse moment = own_layers || gathers_tokens ? FirstUse::layer : FirstUse::head_input;
+    if (buffer > 0) settings_.buffers->first_uses.expect(moment, {buffer}, settings_.dtype, buffer_rule);
     settings_.buffers->global = true;
   }
 }

@@ -88,9 +88,9 @@ Tensor StageModel::latent_attention(const Block& block, const Tensor& normed) co
     Tensor kv = column_linear(norm(layer.key_value_norm, parts[0]), layer.key_value_up, z.layout, "key and value");
     kv = view(std::move(kv), {z.s, z.b, z.a, nope + value_width});
     if (settings_.recipe.fused_rope) {  // the query is turned in place
-      KeyValue fused = fused_key_value(kv, positions, nope);
+      const KeyValue fused = fused_key_value(kv, positions, nope);
       kv.reset();
-      return projected(block, attended(std::move(q), std::move(fused.key), std::move(fused.value)));
+      return projected(block, attended(q, fused.key, fused.value));
     }
     const std::vector<Tensor> q_parts = split(q, {nope, rope}, -1);
     const std::vector<Tensor> kv_parts = split(kv, {nope, value_width}, -1);
@@ -101,7 +101,7 @@ Tensor StageModel::latent_attention(const Block& block, const Tensor& normed) co
     key = concatenate({kv_parts[0], turned_key}, -1, "key");
     value = contiguous(kv_parts[1], "value");
   }
-  return projected(block, attended(std::move(query), std::move(key), std::move(value)));
+  return projected(block, attended(query, key, value));
 }
 
 }  // namespace trainmem::megatron
