@@ -23,7 +23,7 @@ import { keepForOffline, Sharing } from './share/later.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
 import { calculatorStyles } from './styles/calculator.js';
 import { PageTheme } from './theme.js';
-import { Address, joinLink, splitLink } from './url.js';
+import { Address, joinLink, settingsHint, splitLink } from './url.js';
 import { Announcer } from './views/announcer.js';
 import { headline, headlineText, slimLine } from './views/headline.js';
 import { failureNotice, issueSummary, linkNotice } from './views/notices.js';
@@ -189,7 +189,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
 
   /** A link on top of what the config attribute says. */
   private openLink(fragment: string): void {
-    const { link, view } = splitLink(fragment);
+    const { link, view, ignored } = splitLink(fragment);
     const { engine: loaded } = this.calculator.state;
     const known = link === '' ? !this.given() : loaded?.known('read_link', link) !== undefined;
     const finished = known ? undefined : loaded?.finish?.();
@@ -203,16 +203,14 @@ export class TrainmemCalculator extends DrawnBefore implements View {
     const own = isUnits(this.units) ? this.units : 'GiB';
     state.units = view.units ?? given.view.units ?? own;
     state.timeline = view.timeline ?? given.view.timeline ?? 'phase';
-    if (link === '' && text !== '' && !text.startsWith('{')) {
-      this.companion.opened(given.link);
-      this.calculator.open(given.link);
-      return;
-    }
     const base = configOf(text);
-    this.companion.opened(link);
-    this.calculator.open(link, base ?? defaultConfig);
+    const opened = link || given.link;
+    this.companion.opened(opened);
+    this.calculator.open(opened, base ?? defaultConfig);
     if (!base)
       this.calculator.addNotice('The attribute "config" is not valid JSON.', 'The embedding page shows its forms.');
+    for (const part of [...given.ignored, ...ignored])
+      this.calculator.addNotice(`"${part}" is no setting of the page.`, settingsHint);
   }
 
   protected override willUpdate(properties: PropertyValues<this>): void {

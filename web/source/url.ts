@@ -18,21 +18,34 @@ export type TimelineColours = 'phase' | 'component';
 const pause = 150;
 const longest = 8192;
 
-/** Splits a fragment or query into the configuration's part and the page's own. */
-export function splitLink(text: string): { link: string; view: View } {
+/** A fragment or query in parts: the configuration's, the page's own, and what of the latter says nothing to it. */
+export interface Split {
+  link: string;
+  view: View;
+  ignored: string[];
+}
+
+/** What is said of those that are ignored. */
+export const settingsHint = 'It has view.units (GiB, GB or bytes) and view.timeline (phase or component), each once.';
+
+export function splitLink(text: string): Split {
   const bare = text.replace(/^[#?]/, '').slice(0, longest);
   const view: View = {};
+  const ignored: string[] = [];
   const link = bare
     .split('&')
     .filter(pair => {
       if (!pair.startsWith('view.')) return pair !== '';
       const [key, value] = pair.split('=');
-      if (key === 'view.units' && isUnits(value)) view.units = value;
-      if (key === 'view.timeline' && (value === 'phase' || value === 'component')) view.timeline = value;
+      // As with all keys, of two the first one counts.
+      if (key === 'view.units' && isUnits(value) && !view.units) view.units = value;
+      else if (key === 'view.timeline' && (value === 'phase' || value === 'component') && !view.timeline)
+        view.timeline = value;
+      else ignored.push(pair);
       return false;
     })
     .join('&');
-  return { link, view };
+  return { link, view, ignored };
 }
 
 /** The fragment for a configuration link and view settings. Defaults are left out; "end" stays the last word. */

@@ -24,6 +24,17 @@ pageTest('a link with unknown parts names each of them and applies the rest', {}
   await notice.waitFor({ state: 'detached' });
 });
 
+pageTest('settings that the page does not have are named, whatever else the link says', {}, async page => {
+  const notice = page.getByRole('status').filter({ hasText: 'could not be used' });
+  await openCalculator(page, 'view.colour=red');
+  assert.match(await notice.innerText(), /One part of this link .*"view\.colour=red" is no setting of the page/s);
+  await openCalculator(page, 'v=1&model=gpt2&gpu=rtx-4090&view.units=GB&view.units=TB&sqe=512&end');
+  assert.match(await notice.innerText(), /2 parts of this link .*"view\.units=TB"/s);
+  assert.match(await total(page), / GB$/);
+  await notice.getByRole('button', { name: 'seq', exact: true }).click();
+  await notice.filter({ hasText: /One part of this link .*"view\.units=TB"/s }).waitFor();
+});
+
 pageTest('a misspelt part of a link is mended with a click, one after the other', {}, async page => {
   await openCalculator(page, 'v=1&model=gpt2&gpu=rtx4090&sqe=512&opt=sdg&end');
   const notice = page.locator('.notice');

@@ -65,14 +65,17 @@ describe('an arrow key', () => {
 
 describe('the fragment', () => {
   test('keeps settings of the page apart from the configuration', () => {
-    expect(splitLink('#v=1&model=a&view.units=GB&end')).toEqual({ link: 'v=1&model=a&end', view: { units: 'GB' } });
-    expect(splitLink('v=1&view.units=furlongs&end')).toEqual({ link: 'v=1&end', view: {} });
+    expect(splitLink('#v=1&model=a&view.units=GB&end')).toEqual({
+      link: 'v=1&model=a&end',
+      view: { units: 'GB' },
+      ignored: [],
+    });
     expect(splitLink('v=1&view.timeline=component&view.units=bytes&end')).toEqual({
       link: 'v=1&end',
       view: { units: 'bytes', timeline: 'component' },
+      ignored: [],
     });
-    expect(splitLink('view.timeline=rainbow&view.units=toString')).toEqual({ link: '', view: {} });
-    expect(splitLink('')).toEqual({ link: '', view: {} });
+    expect(splitLink('')).toEqual({ link: '', view: {}, ignored: [] });
   });
 
   test('joins what it splits', () => {
@@ -95,9 +98,22 @@ describe('the fragment', () => {
 
 describe('the page\u2019s own part of a fragment', () => {
   test('is taken out wherever it stands, and empty parts go with it', () => {
-    expect(splitLink('#v=1&&view.units=GiB&model=a&end')).toEqual({ link: 'v=1&model=a&end', view: { units: 'GiB' } });
-    expect(splitLink('?view.units=GB')).toEqual({ link: '', view: { units: 'GB' } });
-    expect(splitLink('label=a#b&view.other=1')).toEqual({ link: 'label=a#b', view: {} });
+    expect(splitLink('#v=1&&view.units=GiB&model=a&end')).toMatchObject({
+      link: 'v=1&model=a&end',
+      view: { units: 'GiB' },
+    });
+    expect(splitLink('?view.units=GB')).toMatchObject({ link: '', view: { units: 'GB' } });
+    expect(splitLink('label=a#b&view.other=1')).toMatchObject({ link: 'label=a#b', view: {} });
+  });
+
+  test.each([
+    ['an unknown setting', 'view.other=1&view.units=GB', ['view.other=1'], { units: 'GB' }],
+    ['an unknown value', 'view.timeline=rainbow', ['view.timeline=rainbow'], {}],
+    ['the name of a method', 'view.units=toString', ['view.units=toString'], {}],
+    ['one that was cut off', 'view.un', ['view.un'], {}],
+    ['the second of two', 'view.units=GB&view.units=bytes', ['view.units=bytes'], { units: 'GB' }],
+  ])('%s is named, and the rest applied', (_, text, ignored, view) => {
+    expect(splitLink(`v=1&${text}&end`)).toEqual({ link: 'v=1&end', view, ignored });
   });
 
   test('stands before the last word, and only there', () => {
