@@ -3,7 +3,6 @@
 import type { nothing, TemplateResult } from 'lit';
 import type { Config, Preset, SectionName } from '../border.js';
 import type { Remedy } from '../explore/answers.js';
-import type { Parts } from '../later_parts.js';
 import type { Calculator } from '../state.js';
 
 /** The list of a picker while it is open. */
@@ -38,8 +37,8 @@ export interface ViewCompanion {
 export interface View {
   calculator: Calculator;
   readonly companion: ViewCompanion;
-  /** What is not seen first; undefined until it has come. */
-  readonly parts: Parts | undefined;
+  /** Of what is not seen first, what a view that is seen first draws; undefined until it has come. */
+  readonly parts: { list(view: View, picker: PickerState): TemplateResult } | undefined;
   readonly: boolean;
   view: 'full' | 'compact' | 'bar';
   /** Component under the pointer, or '' */
