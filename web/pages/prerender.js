@@ -58,10 +58,14 @@ function recorded(engine) {
   ask('estimate', JSON.stringify(first));
   ask('read_link', firstLink);
   ask('advice', firstLink);
-  const { models, ...others } = JSON.parse(engine.presets());
+  const { models, fields, ...others } = JSON.parse(engine.presets());
   // What the page says nothing of is not sent.
-  const shown = models.map(({ active_parameters, model_type, ...model }) => model);
-  return JSON.stringify({ version: engine.version(), presets: { models: shown, ...others }, answers });
+  const presets = {
+    models: models.map(({ active_parameters, model_type, ...model }) => model),
+    fields: fields.map(({ name, key, ...field }) => field),
+    ...others,
+  };
+  return JSON.stringify({ version: engine.version(), presets, answers });
 }
 
 function table(found) {

@@ -213,9 +213,6 @@ export interface Preset {
 export interface Field {
   /** JSON pointer: /recipe/tensor_parallel */
   path: string;
-  name: string;
-  /** Of links: tp */
-  key: string;
   type: 'integer' | 'number' | 'boolean' | 'enumeration' | 'text';
   options?: string[];
   minimum?: number;
