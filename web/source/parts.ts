@@ -12,12 +12,14 @@ import { fieldStyles } from './views/number_field.js';
 import { drawnList, extend, list, listStyles, opened } from './views/picker_list.js';
 import { explanation, rowStyles, rows } from './views/rows.js';
 import { sliderStyles } from './views/slider.js';
+import { slimStyles } from './views/slim_line.js';
 import { stageStyles, stages } from './views/stages.js';
 import { timeline, timelineStyles } from './views/timeline.js';
 import type { View } from './views/view.js';
 
 export { compactControls } from './views/controls.js';
 export { goTo } from './views/go_to.js';
+export { slimLine } from './views/slim_line.js';
 export { drawnList, extend, list, opened };
 
 export const styles = [
@@ -29,6 +31,7 @@ export const styles = [
   foldStyles,
   stageStyles,
   listStyles,
+  slimStyles,
 ];
 
 /** How many pieces follow the first fields: other fields, then what stands below the answer. */

@@ -25,7 +25,7 @@ import { calculatorStyles } from './styles/calculator.js';
 import { PageTheme } from './theme.js';
 import { Address, joinLink, settingsHint, splitLink } from './url.js';
 import { Announcer } from './views/announcer.js';
-import { headline, headlineText, slimLine } from './views/headline.js';
+import { headline, headlineText } from './views/headline.js';
 import { failureNotice, issueSummary, linkNotice } from './views/notices.js';
 import { OutOfSight } from './views/out_of_sight.js';
 import { pickers } from './views/pickers.js';
@@ -375,7 +375,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
     };
     return html`${
       good && this.view === 'full'
-        ? html`<div class="slimholder">${this.answer.away ? slimLine(this, good) : nothing}</div>`
+        ? html`<div class="slimholder">${this.answer.away ? this.parts?.slimLine(this, good) : nothing}</div>`
         : nothing
     }
       <div class="calculator ${this.hot ? `hot-${this.hot}` : ''}" part="calculator" @dragover=${this.sharing.dragged} @drop=${this.sharing.dragged}>

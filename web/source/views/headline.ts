@@ -1,11 +1,11 @@
-// The answer in one sentence, with its verdict; and the same as a slim line that stays in sight while editing.
+// The answer in one sentence, with its verdict.
 
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import type { GoodAnswer, Summary, Verdict } from '../border.js';
 import { fitsWithoutCache, phaseWords } from '../components.js';
 import { exactBytes, gigabytes, grouped, plural, type Units, words } from '../format.js';
-import { bar, legend, thinBar } from './bar.js';
+import { bar, legend } from './bar.js';
 import { icons } from './icons.js';
 import type { View } from './view.js';
 
@@ -32,14 +32,14 @@ function marginWords(verdict: Verdict, units: Units): string {
   return `${gigabytes(Math.abs(verdict.margin), units)} ${verdict.margin < 0 ? 'missing' : 'to spare'}`;
 }
 
-function verdictBadge(verdict: Verdict, units: Units, short = false) {
+export function verdictBadge(verdict: Verdict, units: Units, short = false) {
   const icon =
     verdict.fit === 'fits' ? icons.check() : verdict.fit === 'does_not_fit' ? icons.cross() : icons.warning();
   return html`<span class="verdict ${verdict.fit}">${icon}${(short ? marginWords : verdictWords)(verdict, units)}</span>`;
 }
 
 /** The total that decides: the device's, or what remains where cached blocks must go. */
-function need(result: Summary): [words: string, bytes: number] {
+export function need(result: Summary): [words: string, bytes: number] {
   return fitsWithoutCache(result) ? ['needs at least', result.least] : ['needs', result.device.expected];
 }
 
@@ -126,33 +126,6 @@ function answer(view: View, result: Summary, withLegend: boolean) {
       ${result.global_batch_size > 0 ? html`<span class="batch">Global batch ${plural(result.global_batch_size, 'sequence')}.</span>` : nothing}
     </p>
     ${remedyLine(view, verdict)} ${bar(view, result)} ${withLegend ? legend(view, result) : nothing}`;
-}
-
-export function slimLine(view: View, good: GoodAnswer) {
-  const { units } = view.calculator.state;
-  const { device, verdict, components } = good.result;
-  const [, total] = need(good.result);
-  const scale = Math.max(device.expected, verdict.capacity, 1);
-  return html`<div class="slim" aria-hidden="true">
-    <div class="slimtext">
-      <span class="name">${view.calculator.state.subject}</span>
-      <strong>${gigabytes(total, units)}</strong>
-      ${verdict.capacity > 0 ? html`<span class="muted">of ${gigabytes(verdict.capacity, units)}</span>` : nothing}
-      ${
-        view.calculator.stale
-          ? html`<span class="verdict tight">${icons.warning()}not computed</span>`
-          : verdictBadge(verdict, units, true)
-      }
-    </div>
-    <div class="slimbar">
-      ${thinBar(components, scale, units)}
-      ${
-        device.expected > verdict.capacity && verdict.capacity > 0
-          ? html`<div class="capacity" .style=${`inset-inline-start:${(100 * verdict.capacity) / scale}%`}></div>`
-          : nothing
-      }
-    </div>
-  </div>`;
 }
 
 export const headlineStyles = css`
@@ -258,50 +231,9 @@ export const headlineStyles = css`
     z-index: 5;
     block-size: 0;
   }
-  .slim {
-    display: grid;
-    grid-template-columns: minmax(0, 1fr);
-    gap: 6px;
-    padding: 9px 14px 10px;
-    background: var(--surface);
-    border: 1px solid var(--hairline);
-    border-block-start: 0;
-    border-radius: 0 0 var(--radius) var(--radius);
-    box-shadow: 0 6px 22px light-dark(rgb(0 0 0 / 0.09), rgb(0 0 0 / 0.5));
-  }
-  .slimtext {
-    display: flex;
-    align-items: baseline;
-    gap: 8px;
-    font-size: 14px;
-    white-space: nowrap;
-  }
-  .slimtext .name {
-    overflow: hidden;
-    text-overflow: ellipsis;
-    font-weight: 550;
-  }
-  .slimtext .verdict {
-    align-self: center;
-    margin-inline-start: auto;
-    padding-block: 1px;
-    font-size: 13px;
-  }
-  .slimbar {
-    position: relative;
-    block-size: 8px;
-    border-radius: 4px;
-    background: var(--sunken);
-  }
-  .slimbar .capacity {
-    inset-block: -2px;
-  }
   @container (max-width: 420px) {
     .total.bytes {
       white-space: normal;
-    }
-    .slimtext {
-      flex-wrap: wrap;
     }
     .topline .verdict {
       white-space: normal;
@@ -312,8 +244,7 @@ export const headlineStyles = css`
       min-block-size: 82px;
     }
     /* The answer comes first; the fields say it too. */
-    .under .batch,
-    .slimtext .muted {
+    .under .batch {
       display: none;
     }
   }
@@ -324,12 +255,6 @@ export const headlineStyles = css`
     .under {
       margin-block-end: 16px;
       font-size: 13.5px;
-    }
-    .slim {
-      margin-inline: -1px;
-    }
-    .slimtext .name {
-      display: none;
     }
   }
 `;
