@@ -73,8 +73,12 @@ export class Companion implements ReactiveController, ViewCompanion {
     });
   }
 
-  apply(config: Config): void {
-    this.host.calculator.setConfig(config, 'choice');
+  apply(config: Config, applied = () => {}): void {
+    const { calculator } = this.host;
+    calculator.afterPaint(() => {
+      calculator.setConfig(config, 'choice');
+      applied();
+    });
   }
 
   get comparing(): boolean {
@@ -88,16 +92,20 @@ export class Companion implements ReactiveController, ViewCompanion {
       finished.then(() => this.compare(on)).catch(reason => this.host.calculator.fail(String(reason)));
       return;
     }
-    this.against = on && good ? { config, good } : undefined;
-    this.host.calculator.setConfig(config, 'choice');
+    this.host.calculator.afterPaint(() => {
+      this.against = on && good ? { config, good } : undefined;
+      this.host.calculator.setConfig(config, 'choice');
+    });
   }
 
   swap(): void {
-    const { config, good } = this.host.calculator.state;
-    const before = this.against;
-    if (!before || !good) return;
-    this.against = { config, good };
-    this.host.calculator.setConfig(before.config, 'choice');
+    this.host.calculator.afterPaint(() => {
+      const { config, good } = this.host.calculator.state;
+      const before = this.against;
+      if (!before || !good) return;
+      this.against = { config, good };
+      this.host.calculator.setConfig(before.config, 'choice');
+    });
   }
 
   /** A link was opened: one of two configurations holds the pinned one too. */

@@ -9,7 +9,7 @@ import { ClosedPanels } from './views/closed.js';
 import { controlStyles, controls } from './views/controls.js';
 import { foldStyles } from './views/fold.js';
 import { fieldStyles } from './views/number_field.js';
-import { drawnList, extend, list, listStyles, opened } from './views/picker_list.js';
+import { drawnList, list, listStyles, opened } from './views/picker_list.js';
 import { explanation, rowStyles, rows } from './views/rows.js';
 import { sliderStyles } from './views/slider.js';
 import { slimStyles } from './views/slim_line.js';
@@ -20,7 +20,7 @@ import type { View } from './views/view.js';
 export { compactControls } from './views/controls.js';
 export { goTo } from './views/go_to.js';
 export { slimLine } from './views/slim_line.js';
-export { drawnList, extend, list, opened };
+export { drawnList, list, opened };
 
 export const styles = [
   fieldStyles,

@@ -95,23 +95,24 @@ export class Calculator {
     this.changed(change);
   }
 
-  /** Does what takes long after the paint that shows that the reader was heard. */
+  /** Does what takes long after the paint that shows that the reader was heard: what was pressed shows it by itself. */
   afterPaint(action: () => void): void {
     if (!this.later) {
       action();
       return;
     }
     this.queue.push(action);
-    this.changed('view');
     this.later(() => this.queue.shift()?.());
   }
 
   /** Goes on to a configuration that can be computed, and offers the way back. */
   applyWithUndo(config: Config, words: string): void {
-    const before = this.state.config;
-    this.setConfig(config, 'choice');
-    this.state.remark = { text: `Applied: ${words}.`, action: 'Undo', config: { gpu: {}, recipe: {}, ...before } };
-    this.changed('view');
+    this.afterPaint(() => {
+      const before = this.state.config;
+      this.setConfig(config, 'choice');
+      this.state.remark = { text: `Applied: ${words}.`, action: 'Undo', config: { gpu: {}, recipe: {}, ...before } };
+      this.changed('view');
+    });
   }
 
   /** In what the opened link says, `word` takes the place of the one that the issue complains of. */
@@ -123,13 +124,15 @@ export class Calculator {
 
   /** A configuration from elsewhere, as one choice: Back returns to what was there. */
   replaceConfig(config: Config, notice: Issue[] = []): void {
-    this.settled = true;
-    this.state.config = config;
-    this.state.drafts.clear();
-    this.state.notice = notice;
-    delete this.state.remark;
-    this.compute();
-    this.changed('choice');
+    this.afterPaint(() => {
+      this.settled = true;
+      this.state.config = config;
+      this.state.drafts.clear();
+      this.state.notice = notice;
+      delete this.state.remark;
+      this.compute();
+      this.changed('choice');
+    });
   }
 
   /** A preset takes the place of a whole section; the other sections stay. */
@@ -173,14 +176,14 @@ export class Calculator {
     if (remark) state.remark = remark;
   }
 
-  /** `typed` is what the field itself shows until it is left; all else is then drawn with the answer. */
+  /** The field itself shows it already, `typed` until it is left; all else is drawn with the answer. */
   set(path: string, value: Scalar, typed?: string): void {
     this.settled ||= !path.startsWith('/recipe/');
     this.state.drafts.delete(path);
     if (typed) this.state.drafts.set(path, { text: typed, message: '' });
     this.state.config = changed(this.state.config, path, value);
     delete this.state.remark;
-    this.edited(typed);
+    this.edited();
   }
 
   /** Back to what the preset says. */
@@ -204,16 +207,16 @@ export class Calculator {
   /** Text that is not a value: the last good value stays in force. */
   setDraft(path: string, text: string, message: string): void {
     this.state.drafts.set(path, { text, message });
-    this.changed('view');
+    this.redraw();
   }
 
   dropDraft(path: string): void {
-    if (this.state.drafts.delete(path)) this.changed('view');
+    if (this.state.drafts.delete(path)) this.redraw();
   }
 
   /** Something that a view holds has changed. */
   redraw(): void {
-    this.changed('view');
+    this.afterPaint(() => this.changed('view'));
   }
 
   /** The switch itself shows at once; all that it changes is drawn after that paint. */
@@ -233,7 +236,7 @@ export class Calculator {
   dismissNotices(): void {
     this.state.notice = [];
     delete this.state.remark;
-    this.changed('view');
+    this.redraw();
   }
 
   /** What a field holds: the reader's own value, else what the engine resolved. */
@@ -284,7 +287,7 @@ export class Calculator {
     return this.waiting || this.queue.length > 0;
   }
 
-  private edited(shown?: string): void {
+  private edited(): void {
     const answer = () => {
       this.compute();
       this.changed('edit');
@@ -295,7 +298,7 @@ export class Calculator {
     }
     if (!this.waiting) this.later(answer);
     this.waiting = true;
-    if (!shown || this.fetching) this.changed('view');
+    if (this.fetching) this.changed('view');
   }
 
   private compute(again = true): void {
@@ -360,12 +363,14 @@ export class Calculator {
 
   /** What the remark offers. */
   acceptRemark(): void {
-    const { remark } = this.state;
-    if (!remark?.config) return;
-    this.settled = true;
-    this.state.config = { ...this.state.config, ...remark.config };
-    delete this.state.remark;
-    this.compute();
-    this.changed('choice');
+    this.afterPaint(() => {
+      const { remark } = this.state;
+      if (!remark?.config) return;
+      this.settled = true;
+      this.state.config = { ...this.state.config, ...remark.config };
+      delete this.state.remark;
+      this.compute();
+      this.changed('choice');
+    });
   }
 }

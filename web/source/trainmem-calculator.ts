@@ -59,6 +59,8 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   hot = '';
   cursor: number | undefined;
   picker: PickerState | undefined;
+  /** The list that is about to open, and what is typed meanwhile. */
+  private coming: { section: SectionName; query: string } | undefined;
   help = '';
   fieldQuery = '';
   copied = false;
@@ -107,10 +109,6 @@ export class TrainmemCalculator extends DrawnBefore implements View {
 
   get open(): ReadonlySet<string> {
     return this.folds.open;
-  }
-
-  get unfolded(): ReadonlySet<string> {
-    return this.folds.unfolded;
   }
 
   override connectedCallback(): void {
@@ -258,40 +256,34 @@ export class TrainmemCalculator extends DrawnBefore implements View {
     this.requestUpdate();
   }
 
-  openPicker(section: SectionName): void {
-    // The search box is there at once, what can be chosen follows.
-    this.later.use(parts => this.setPicker({ ...parts.opened(this, section), drawn: 0 }));
+  openPicker(section: SectionName, typed = ''): void {
+    const coming = this.coming?.section === section;
+    this.coming = { section, query: coming ? this.coming!.query + typed : typed };
+    if (coming) return;
+    this.later.use(parts =>
+      this.calculator.afterPaint(() => {
+        if (this.coming) this.setPicker(parts.opened(this, this.coming.section, this.coming.query));
+        this.coming = undefined;
+      }),
+    );
   }
 
   setPicker(picker: PickerState | undefined): void {
-    const opening = picker !== undefined && this.picker?.section !== picker.section;
+    const opening = this.picker?.section !== picker?.section;
     this.picker = picker;
     this.requestUpdate();
-    this.updateComplete.then(() => this.picker && this.parts?.drawnList(this.renderRoot, this.picker, opening));
-    if (picker && picker.drawn < picker.matches.length) afterPaint(() => this.drawMore(picker));
-  }
-
-  /** The rest of a list, in parts that no key has to wait for. */
-  private drawMore({ matches, drawn }: PickerState): void {
-    if (this.picker?.matches !== matches || this.picker.drawn !== drawn) return;
-    const picker = { ...this.picker, drawn: drawn === 0 ? 12 : drawn + 40 };
-    this.parts?.extend(this.renderRoot, this.picker, () => {
-      this.picker = picker;
-      this.requestUpdate();
-      if (picker.drawn < matches.length) afterPaint(() => this.drawMore(picker));
-      return this.updateComplete;
-    });
+    if (picker) this.parts?.drawnList(this, picker, opening);
   }
 
   explain(path: string): void {
     if (path === this.help) return;
     this.help = path;
-    this.requestUpdate();
+    this.calculator.redraw();
   }
 
   findField(query: string): void {
     this.fieldQuery = query;
-    this.requestUpdate();
+    this.calculator.redraw();
   }
 
   /** Address of the full calculator with this configuration. */

@@ -316,7 +316,7 @@ describe('an answer', () => {
     expect(changes).toEqual(['edit']);
     expect(calculator.state.drafts.get('/recipe/sequence_length')).toEqual({ text: '4k', message: '' });
     calculator.set('/recipe/sequence_length', 2048);
-    expect(changes).toEqual(['edit', 'view']);
+    expect(changes).toEqual(['edit']);
     expect(calculator.state.drafts.size).toBe(0);
   });
 
@@ -334,7 +334,7 @@ describe('an answer', () => {
     changes.length = 0;
     calculator.choose('model', 'b');
     calculator.choose('recipe', 'r');
-    expect(changes).toEqual(['view', 'view']);
+    expect(changes).toEqual([]);
     expect(calculator.state.config).toBe(before);
     expect(calculator.busy).toBe(true);
     expect(engine.calls).toHaveLength(calls);

@@ -3,6 +3,7 @@
 
 import { css, html, nothing } from 'lit';
 import type { Result, TextbookLine } from '../border.js';
+import { turn } from '../folds.js';
 import { capitalized, exactBytes, formula, gigabytes, sentence, type Units } from '../format.js';
 import type { View } from '../views/view.js';
 
@@ -29,7 +30,7 @@ function row(view: View, name: string, line: TextbookLine, allocated: number, sc
   const id = `textbook/${line.method}`;
   const open = view.open.has(id);
   return html`<li>
-    <button type="button" class="opener formulahead" aria-expanded=${open} @click=${() => view.toggle(id)}>
+    <button type="button" class="opener formulahead" aria-expanded=${open} @click=${turn(() => view.toggle(id))}>
       <i class="chevron"></i><span class="method">${methodTitle(name)}</span>
       <span class="formulabar" aria-hidden="true">
         <span class="formulafill" .style=${`inline-size:${(100 * line.bytes) / scale}%`}></span>

@@ -104,16 +104,19 @@ class TrainmemExplore extends LitElement implements Explorer {
 
   toggle(id: string): void {
     this.view.toggle(id);
-    this.requestUpdate();
-    this.askSweeps();
+    afterPaint(() => {
+      this.requestUpdate();
+      this.askSweeps();
+    });
   }
 
   apply(config: Config, words: string): void {
-    this.view.companion.apply(config);
-    this.done = words;
-    this.doneLink = this.view.calculator.state.link;
-    this.requestUpdate();
-    this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>('.done button')?.focus());
+    this.view.companion.apply(config, () => {
+      this.done = words;
+      this.doneLink = this.view.calculator.state.link;
+      this.requestUpdate();
+      this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>('.done button')?.focus());
+    });
   }
 
   private undo = (): void => {
@@ -187,8 +190,10 @@ class TrainmemExplore extends LitElement implements Explorer {
 
   private choose = (axis: Axis): void => {
     this.axis = axis;
-    this.requestUpdate();
-    this.askSweeps();
+    afterPaint(() => {
+      this.requestUpdate();
+      this.askSweeps();
+    });
   };
 
   private findLayouts = async (text: string): Promise<void> => {

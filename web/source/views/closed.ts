@@ -1,9 +1,8 @@
 // The panels that stand closed below the answer: three counters, speed, textbook formulas. One line each says the
 // most; what they hold is fetched when the first of them is opened.
 
-import { html, nothing, type ReactiveController, type ReactiveControllerHost, type TemplateResult } from 'lit';
+import { html, type ReactiveController, type ReactiveControllerHost, type TemplateResult } from 'lit';
 import { guard } from 'lit/directives/guard.js';
-import { afterPaint } from '../after_paint.js';
 import type { Result } from '../border.js';
 import { duration, gigabytes, percent, significant, type Units } from '../format.js';
 import { fold } from './fold.js';
@@ -37,28 +36,15 @@ export class ClosedPanels implements ReactiveController {
   private loaded: typeof import('../details/details.js') | undefined;
   private asked = false;
   private failed = false;
-  /** Panels whose bodies are drawn: a frame after they were opened, so that the click is answered at once. */
-  private drawn: Name[] = [];
 
   constructor(private readonly host: Host) {
     host.addController(this);
   }
 
   hostUpdated(): void {
-    const opened = this.opened();
-    const wanted = opened.length > 0;
-    if (opened.join() !== this.drawn.join()) afterPaint(() => this.draw());
+    const wanted = Object.keys(titles).some(name => this.host.open.has(name));
     if (wanted && !this.asked) void this.fetch();
     this.asked = wanted || this.loaded !== undefined;
-  }
-
-  private opened(): Name[] {
-    return (Object.keys(titles) as Name[]).filter(name => this.host.open.has(name));
-  }
-
-  private draw(): void {
-    this.drawn = this.opened();
-    this.host.requestUpdate();
   }
 
   render(result: Result): TemplateResult {
@@ -71,7 +57,6 @@ export class ClosedPanels implements ReactiveController {
   }
 
   private body(name: Name, result: Result): unknown {
-    if (!this.drawn.includes(name)) return nothing;
     if (this.loaded) return this.loaded.bodies[name](this.host, result);
     return html`<p class="muted" role="status">
       ${this.failed ? 'This part could not be fetched. Check the network, then close it and open it again.' : 'Fetching \u2026'}

@@ -2,6 +2,7 @@
 
 import { css, html, nothing } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
+import { live } from 'lit/directives/live.js';
 import type { Field } from '../border.js';
 import { compactFields, fieldLabel, type Group, groupFields } from '../fields.js';
 import { plural } from '../format.js';
@@ -44,11 +45,11 @@ function gist(view: View, title: string, fields: Field[]): string {
     .join(', ');
 }
 
-/** `id` stands for a group whose fields are drawn only while it is open. */
-function group(view: View, { title, fields }: Group, open: boolean, id?: string) {
+/** `id` stands for a group whose fields are drawn only while it is open; a search holds it open. */
+function group(view: View, { title, fields }: Group, open: boolean, id?: string, held = false) {
   const edits = fields.filter(field => view.calculator.state.edited.has(field.path)).length;
-  return html`<details class="group" ?open=${open} data-group=${title}>
-    <summary @click=${id ? unfold(view, id) : nothing}>
+  return html`<details class="group" ?open=${id ? live(open) : open} data-group=${title}>
+    <summary @click=${id ? unfold(view, id, held) : nothing}>
       <span>${title}</span><span class="gist muted">${gist(view, title, fields)}</span>${edits > 0 ? html`<span class="badge">${plural(edits, 'change')}</span>` : nothing}<i class="chevron"></i>
     </summary>
     ${
@@ -59,11 +60,13 @@ function group(view: View, { title, fields }: Group, open: boolean, id?: string)
   </details>`;
 }
 
-/** What opens comes with its contents, in one paint. */
-const unfold = (view: View, id: string) => (event: Event) => {
-  event.preventDefault();
-  view.toggle(id);
-};
+/** It opens by itself, and what it holds follows. */
+const unfold =
+  (view: View, id: string, held = false) =>
+  (event: Event) => {
+    if (held) event.preventDefault();
+    else view.toggle(id);
+  };
 
 /** Stands for a group under "More" among what is open. */
 export const groupId = (title: string) => `group/${title}`;
@@ -99,7 +102,7 @@ function moreGroups(view: View, groups: Group[]) {
     </div>
     ${found.map(one => {
       const id = groupId(one.title);
-      return keyed(one.title, group(view, one, searching || view.open.has(id), id));
+      return keyed(one.title, group(view, one, searching || view.open.has(id), id, searching));
     })}
     ${found.length === 0 ? html`<p class="muted derived" role="status">No field matches.</p>` : nothing}`;
 }
@@ -107,7 +110,7 @@ function moreGroups(view: View, groups: Group[]) {
 function more(view: View, groups: Group[]) {
   const all = groups.reduce((sum, { fields }) => sum + fields.length, 0);
   const open = view.open.has('more');
-  return html`<details class="group more" ?open=${open}>
+  return html`<details class="group more" ?open=${live(open)}>
     <summary @click=${unfold(view, 'more')}>
       <span>More</span><span class="badge">${plural(all, 'field')}</span><i class="chevron"></i>
     </summary>

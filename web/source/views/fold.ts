@@ -1,6 +1,7 @@
 // A panel whose heading opens and closes it; while it is closed, one line says what it would show.
 
 import { css, html, nothing } from 'lit';
+import { turn } from '../folds.js';
 
 /** Whoever keeps which panels stand open. */
 export interface Folds {
@@ -12,7 +13,7 @@ export function fold(folds: Folds, id: string, title: string, gist: unknown, bod
   const open = folds.open.has(id);
   return html`<section class="panel fold" id=${id} aria-label=${title} aria-busy=${busy}>
     <h3>
-      <button type="button" class="unfold" aria-expanded=${open} @click=${() => folds.toggle(id)}>
+      <button type="button" class="unfold" aria-expanded=${open} @click=${turn(() => folds.toggle(id))}>
         <span>${title}</span>${open || !gist ? nothing : html`<span class="gist muted">${gist}</span>`}<i class="chevron"></i>
       </button>
     </h3>

@@ -46,6 +46,7 @@ function numberInput(view: View, field: Field, value: Scalar | undefined, descri
     else if ((event.key === 'ArrowUp' || event.key === 'ArrowDown') && typeof value === 'number') {
       const next = step(field, value, event.key === 'ArrowUp' ? 1 : -1, { large: event.shiftKey, small: event.altKey });
       if (next !== value || draft) calculator.set(path, next);
+      (event.currentTarget as HTMLInputElement).value = formatNumber(next, units);
     } else return;
     event.preventDefault();
   };

@@ -1,6 +1,6 @@
 // An open list of presets with its search box (the combobox pattern of the ARIA practices guide).
 
-import { css, html, nothing } from 'lit';
+import { css, html, type LitElement, nothing } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { afterPaint } from '../after_paint.js';
 import type { Preset, SectionName } from '../border.js';
@@ -10,17 +10,23 @@ import { icons } from './icons.js';
 import { titles } from './pickers.js';
 import type { PickerState, View } from './view.js';
 
+type Host = View & LitElement;
+
 const lists = { model: 'models', gpu: 'gpus', recipe: 'recipes' } as const;
 
-function close(view: View, root: ParentNode | null, section: SectionName): void {
-  view.setPicker(undefined);
-  root?.querySelector<HTMLElement>(`#picker-${section}`)?.focus();
+/** Out of sight at once, gone after that paint. */
+function close(view: View, section: SectionName, event: Event): void {
+  const root = (event.currentTarget as Element).getRootNode() as ShadowRoot;
+  (event.currentTarget as Element).closest('.list')?.classList.add('closed');
+  view.calculator.afterPaint(() => {
+    view.setPicker(undefined);
+    root.querySelector<HTMLElement>(`#picker-${section}`)?.focus();
+  });
 }
 
 function pick(view: View, section: SectionName, preset: Preset | undefined, event: Event): void {
-  const root = (event.currentTarget as Element).getRootNode() as ShadowRoot;
+  close(view, section, event);
   if (preset) view.calculator.choose(section, preset.id);
-  close(view, root, section);
 }
 
 /** The list of what its search box holds now. */
@@ -50,7 +56,7 @@ function keys(view: View, shown: PickerState) {
     const next = moves[event.key];
     if (next !== undefined) view.setPicker({ ...picker, active: next });
     else if (event.key === 'Enter') pick(view, section, matches[active], event);
-    else close(view, (event.currentTarget as Element).getRootNode() as ShadowRoot, section);
+    else close(view, section, event);
     event.preventDefault();
     event.stopPropagation();
   };
@@ -71,19 +77,35 @@ function start({ section, matches, active, drawn }: PickerState): number {
 }
 
 /** Once a list is drawn: its search box has the focus as it opens, later its active option is in sight. */
-export function drawnList(root: ParentNode, { section }: PickerState, opening: boolean): void {
-  if (opening) root.querySelector<HTMLElement>(`#search-${section}`)?.focus({ preventScroll: true });
-  else root.querySelector(`#options-${section} .active`)?.scrollIntoView({ block: 'nearest' });
+export function drawnList(view: Host, picker: PickerState, opening: boolean): void {
+  view.updateComplete.then(() => {
+    const section = view.picker?.section;
+    const at = (place: string) => view.renderRoot.querySelector<HTMLElement>(`#${place}`);
+    if (opening) at(`search-${section}`)?.focus({ preventScroll: true });
+    else at(`options-${section} .active`)?.scrollIntoView({ block: 'nearest' });
+  });
+  drawRest(view, picker);
+}
+
+/** In parts that no key has to wait for. */
+function drawRest(view: Host, { matches, drawn }: PickerState): void {
+  if (drawn >= matches.length) return;
+  afterPaint(() => {
+    if (view.picker?.matches === matches && view.picker.drawn === drawn) extend(view, view.picker);
+  });
 }
 
 /** Draws more of a list; what the reader looks at stays where it is, though more may stand above it. */
-export async function extend(root: ParentNode, picker: PickerState, draw: () => Promise<unknown>): Promise<void> {
-  const box = root.querySelector(`#options-${picker.section}`);
+async function extend(view: Host, picker: PickerState): Promise<void> {
+  const box = view.renderRoot.querySelector(`#options-${picker.section}`);
   const active = () => box?.querySelector('.active');
   const place = () => active()?.getBoundingClientRect().top ?? 0;
   const above = active() && start(picker) > 0;
   const from = above ? place() : 0;
-  await draw();
+  view.picker = { ...picker, drawn: picker.drawn + 40 };
+  view.requestUpdate();
+  drawRest(view, view.picker);
+  await view.updateComplete;
   if (above && box) box.scrollTop += place() - from;
 }
 
@@ -168,14 +190,14 @@ export function list(view: View, picker: PickerState) {
         aria-expanded="true"
         aria-controls="options-${section}"
         aria-autocomplete="list"
-        aria-activedescendant=${current && drawn > 0 ? `option-${section}-${current.id}` : nothing}
+        aria-activedescendant=${current ? `option-${section}-${current.id}` : nothing}
         .value=${picker.query}
         @input=${(event: Event) => type(view, event.target as HTMLInputElement)}
         @keydown=${keys(view, picker)}
       />
     </div>
     <div
-      class="options ${drawn === 0 ? 'coming' : ''}"
+      class="options"
       role="listbox"
       id="options-${section}"
       aria-label=${titles[section]}
@@ -203,6 +225,9 @@ export const listStyles = css`
     contain: layout style paint;
     overflow: hidden;
   }
+  .closed {
+    opacity: 0;
+  }
   .find {
     display: flex;
     align-items: center;
@@ -229,9 +254,6 @@ export const listStyles = css`
     overflow-y: auto;
     overscroll-behavior: contain;
     scroll-padding-block: 34px 8px;
-  }
-  .options.coming {
-    block-size: min(380px, 60vh);
   }
   .familybox {
     content-visibility: auto;

@@ -57,7 +57,7 @@ function drawnPicker(view: View, section: SectionName, open: PickerState | undef
   const { engine } = calculator.state;
   const custom = section === 'recipe' ? defaultRecipe(view) : 'Custom';
   const name = engine ? (calculator.preset(section)?.name ?? custom) : '\u2026';
-  const show = () => (open ? view.setPicker(undefined) : view.openPicker(section));
+  const show = () => (open ? calculator.afterPaint(() => view.setPicker(undefined)) : view.openPicker(section));
   // Where a press moves the focus to the next list, its click opens that one in place of this.
   const leave = ({ currentTarget, relatedTarget }: FocusEvent) => {
     const box = currentTarget as Element;
@@ -77,9 +77,10 @@ function drawnPicker(view: View, section: SectionName, open: PickerState | undef
       aria-expanded=${open !== undefined}
       @click=${show}
       @keydown=${(event: KeyboardEvent) => {
-        if (open || (event.key !== 'ArrowDown' && event.key !== 'ArrowUp')) return;
+        const typed = /^[\w.]$/.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
+        if (open || !(typed || event.key === 'ArrowDown' || event.key === 'ArrowUp')) return;
         event.preventDefault();
-        show();
+        view.openPicker(section, typed ? event.key : '');
       }}
     >
       <span class="eyebrow">${titles[section]}</span>

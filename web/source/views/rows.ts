@@ -5,6 +5,7 @@ import { css, html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import type { ComponentName, Result, Row } from '../border.js';
 import { componentLabels, componentMeanings, componentNames } from '../components.js';
+import { turn } from '../folds.js';
 import { bytes, exactBytes, formula, grouped, percent, plural, sentence, type Units } from '../format.js';
 import type { View } from './view.js';
 
@@ -39,7 +40,7 @@ function tableRow(view: View, row: Row, id: string, total: number, units: Units)
   const open = view.open.has(id);
   return html`<tr class="row ${open ? 'opened' : ''}">
       <th scope="row">
-        <button type="button" class="opener" aria-expanded=${open} @click=${() => view.toggle(id)}>
+        <button type="button" class="opener" aria-expanded=${open} @click=${turn(() => view.toggle(id))}>
           <i class="chevron"></i><span title=${row.name}>${breakable(shortName(row))}<span class="shapeline mono muted">${row.shape}${row.copies > 1 ? ` × ${grouped(row.copies)}` : ''}</span></span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
         </button>
       </th>
@@ -48,19 +49,19 @@ function tableRow(view: View, row: Row, id: string, total: number, units: Units)
       <td class="figure" title=${exactBytes(row.bytes)}>${bytes(row.bytes, units)}</td>
       <td class="figure share muted">${percent(row.bytes, total)}</td>
     </tr>
-    ${view.unfolded.has(id) ? html`<tr class="detail"><td colspan="5">${explanation(row)}</td></tr>` : nothing}`;
+    ${open ? html`<tr class="detail"><td colspan="5">${explanation(row)}</td></tr>` : nothing}`;
 }
 
 function component(view: View, result: Result, name: ComponentName, largest: boolean, units: Units) {
   const rows = result.rows.filter(row => row.component === name).sort((a, b) => b.bytes - a.bytes);
   const id = `rows/${name}`;
   const open = view.open.has(id) !== largest;
-  const all = rows.length <= first + 2 || view.unfolded.has(`${id}/all`);
+  const all = rows.length <= first + 2 || view.open.has(`${id}/all`);
   const shown = all ? rows : rows.slice(0, first);
   return html`<tbody data-part=${name} id=${id}>
     <tr class="component">
       <th scope="rowgroup">
-        <button type="button" class="opener" aria-expanded=${open} @click=${() => view.toggle(id)}>
+        <button type="button" class="opener" aria-expanded=${open} @click=${turn(() => view.toggle(id))}>
           <i class="chevron"></i><span class="swatch"></span><span>${componentLabels[name]}</span>
           <span class="badge">${plural(rows.length, 'row')}</span>
         </button>
@@ -71,7 +72,7 @@ function component(view: View, result: Result, name: ComponentName, largest: boo
       <td class="figure share muted">${percent(result.components[name], result.allocated)}</td>
     </tr>
     ${
-      view.unfolded.has(id) !== largest
+      open
         ? html`<tr class="meaning"><td colspan="5" class="muted">${componentMeanings[name]}</td></tr>
             ${shown.map((row, index) => tableRow(view, row, `${id}/${index}/${row.name}`, result.allocated, units))}
             ${
@@ -88,13 +89,12 @@ function component(view: View, result: Result, name: ComponentName, largest: boo
   </tbody>`;
 }
 
-/** What stands open of the rows that begin with `prefix`, and what of it is drawn. */
-const standing = ({ open, unfolded }: View, prefix: string) =>
-  [open, unfolded].map(ids => [...ids].filter(id => id.startsWith(prefix)).join());
+/** What stands open of the rows that begin with `prefix`. */
+const standing = ({ open }: View, prefix: string) => [...open].filter(id => id.startsWith(prefix)).join();
 
 export function rows(view: View, result: Result) {
   const { units } = view.calculator.state;
-  return guard([result, units, ...standing(view, 'rows/')], () => table(view, result, units));
+  return guard([result, units, standing(view, 'rows/')], () => table(view, result, units));
 }
 
 function table(view: View, result: Result, units: Units) {
@@ -120,7 +120,7 @@ function table(view: View, result: Result, units: Units) {
         </tr>
       </thead>
       ${names.map(name => {
-        return guard([result, units, ...standing(view, `rows/${name}`)], () =>
+        return guard([result, units, standing(view, `rows/${name}`)], () =>
           component(view, result, name, name === largest, units),
         );
       })}

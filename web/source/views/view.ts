@@ -25,8 +25,8 @@ export interface ViewCompanion {
   move(to: -1 | 1): void;
   /** The panels that try other configurations. */
   render(): TemplateResult | typeof nothing;
-  /** A configuration that was offered; one entry in the browser's history. */
-  apply(config: Config): void;
+  /** A configuration that was offered; one entry in the browser's history. `applied` runs once it has its answer. */
+  apply(config: Config, applied?: () => void): void;
   readonly comparing: boolean;
   /** Pins the configuration in the fields, or lets go of the one that was. */
   compare(on?: boolean): void;
@@ -46,15 +46,14 @@ export interface View {
   point(name: string): void;
   /** Rows and groups of the table that stand open. */
   readonly open: ReadonlySet<string>;
-  /** Those whose contents are drawn: a frame after the line that opens them, so that a click is answered at once. */
-  readonly unfolded: ReadonlySet<string>;
   toggle(id: string, open?: boolean): void;
   /** Position of the timeline's cursor; undefined: at the peak. */
   cursor: number | undefined;
   moveCursor(index: number | undefined): void;
   picker: PickerState | undefined;
   setPicker(picker: PickerState | undefined): void;
-  openPicker(section: SectionName): void;
+  /** After the next paint. What is typed until then, or has opened it, is what it is searched for. */
+  openPicker(section: SectionName, typed?: string): void;
   /** Path of the field whose meaning is shown. */
   help: string;
   explain(path: string): void;
