@@ -266,6 +266,8 @@ export interface Engine {
   known(name: string, ...words: (string | number)[]): unknown;
   /** Fetches the engine where only recorded answers are here; absent once it has come. */
   finish?: (() => Promise<void>) | undefined;
+  /** Is told once, as the engine comes, what was recorded: `name argument` (explore/asker.ts). */
+  rehearse?: ((questions: string[]) => void) | undefined;
   /** For an engine in a worker; here once the engine is. */
   readonly module: WebAssembly.Module | undefined;
   presets: Presets;

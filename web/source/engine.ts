@@ -6,7 +6,6 @@
 
 import type { Trainmem } from '@engine';
 import address from '@engine-wasm';
-import { whenIdle } from './after_paint.js';
 import type {
   Answer,
   BadAnswer,
@@ -56,6 +55,7 @@ class Border implements Engine {
   version!: string;
   module: WebAssembly.Module | undefined;
   finish: (() => Promise<void>) | undefined = once(() => this.load());
+  rehearse: ((questions: string[]) => void) | undefined;
   private instance: Trainmem | undefined;
   private instantiate!: typeof import('./instance.js').instantiate;
   /** Set while no instance can be asked. */
@@ -109,18 +109,9 @@ class Border implements Engine {
     await this.renew();
     this.presets ??= JSON.parse(this.instance!.presets());
     this.version ??= this.instance!.version();
-    if (this.recorded) this.rehearse(Object.keys(this.recorded.answers));
+    if (this.recorded) this.rehearse?.(Object.keys(this.recorded.answers));
     this.recorded = undefined;
     this.finish = undefined;
-  }
-
-  /** Code is compiled where it first runs: what was recorded is asked again, while the reader still looks around. */
-  private rehearse(questions: string[]): void {
-    for (const question of questions.filter(one => !one.startsWith('advice ')))
-      whenIdle(() => {
-        const [name, ...words] = question.split(' ');
-        if (!this.stopped) this.text(name as Question, [words.join(' ')]);
-      });
   }
 
   private async renew(): Promise<void> {

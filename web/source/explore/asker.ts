@@ -23,13 +23,27 @@ export class Asker {
   private ready = false;
   private started = false;
 
-  constructor(private readonly engine: Engine) {}
+  constructor(private readonly engine: Engine) {
+    engine.rehearse = this.rehearse;
+  }
+
+  /**
+   * Code of the engine is compiled where it first runs, for all of its instances: the worker answers what was recorded,
+   * while the reader still looks around. Nobody waits for it.
+   */
+  private readonly rehearse = async (questions: string[]): Promise<void> => {
+    if (!this.started) await this.start();
+    for (const question of questions.filter(one => !one.startsWith('advice '))) {
+      const [name, ...words] = question.split(' ');
+      this.worker?.postMessage({ id: 0, name, words: [words.join(' ')] });
+    }
+  };
 
   /** The worker, and the engine for it. */
-  private start(): void {
+  private start(): Promise<void> {
     this.started = true;
     this.startWorker();
-    Promise.resolve(this.engine.finish?.()).then(
+    return Promise.resolve(this.engine.finish?.()).then(
       () => {
         this.ready = true;
         this.worker?.postMessage(this.engine.module);
