@@ -133,6 +133,33 @@ pageTest(
   },
 );
 
+pageTest('in forced colours what opens, is on and is chosen still shows', { forcedColors: 'active' }, async page => {
+  await openCalculator(page);
+  await page.locator('#sweeps .axes').waitFor();
+  const differ = (one, other) =>
+    page.evaluate(
+      ([one, other]) => {
+        const find = selector => {
+          const { shadowRoot } = document.querySelector('trainmem-calculator');
+          return (
+            shadowRoot.querySelector(selector) ??
+            shadowRoot.querySelector('trainmem-explore').shadowRoot.querySelector(selector)
+          );
+        };
+        const look = selector => {
+          const { backgroundColor, backgroundImage } = getComputedStyle(find(selector));
+          return `${backgroundColor} ${backgroundImage}`;
+        };
+        return look(one) !== look(other);
+      },
+      [one, other],
+    );
+  assert.ok(await differ('.pick > .chevron', '.pick'), 'the mark of a list');
+  assert.ok(await differ('.unfold[aria-expanded=true] > .chevron', '.unfold'), 'the mark of what opens');
+  assert.ok(await differ('.switch:checked', '.switch:not(:checked)'), 'a switch');
+  assert.ok(await differ('.axes input:checked + span', '.axes input:not(:checked) + span'), 'one of several');
+});
+
 pageTest('nothing moves while the page arrives', {}, async page => {
   await page.addInitScript(() => {
     window.moved = 0;

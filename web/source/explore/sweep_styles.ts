@@ -36,6 +36,13 @@ export const sweepStyles = css`
     border-color: var(--accent);
     box-shadow: inset 0 0 0 1px var(--accent);
   }
+  @media (forced-colors: active) {
+    .axes input:checked + span {
+      forced-color-adjust: none;
+      color: HighlightText;
+      background: Highlight;
+    }
+  }
   .axes input:focus-visible + span {
     outline: 2px solid var(--accent);
     outline-offset: 2px;

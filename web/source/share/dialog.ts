@@ -142,6 +142,13 @@ export const dialogStyles = css`
     border-color: var(--accent);
     box-shadow: inset 0 0 0 1px var(--accent);
   }
+  @media (forced-colors: active) {
+    .sheet .choices [aria-selected='true'] {
+      forced-color-adjust: none;
+      color: HighlightText;
+      background: Highlight;
+    }
+  }
   .sheet img {
     display: block;
     max-inline-size: 100%;

@@ -198,10 +198,16 @@ export const base = css`
       padding: 16px 14px;
     }
   }
+  /* Colours that tell parts apart stay; gradients, which are dropped, are drawn in colours of the system. */
   @media (forced-colors: active) {
     .swatch,
-    [data-part] {
+    .segment,
+    .slab,
+    .chevron {
       forced-color-adjust: none;
+    }
+    .chevron {
+      --stroke: #0000 46%, CanvasText 54% 66%, #0000 74%;
     }
   }
   @media print {

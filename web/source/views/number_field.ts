@@ -289,6 +289,15 @@ export const fieldStyles = css`
     border-color: var(--accent);
     background: radial-gradient(circle 7px at 25px 50%, var(--surface) 98%, transparent) var(--accent);
   }
+  @media (forced-colors: active) {
+    .switch {
+      --background: Canvas;
+      --surface: Canvas;
+      --outline: CanvasText;
+      --accent: Highlight;
+      forced-color-adjust: none;
+    }
+  }
   /* Said as the description of its field. Not one that is clipped away: each would be a layer to look through at every
      move of the pointer. */
   .help {

@@ -277,6 +277,12 @@ export const listStyles = css`
   .option.active {
     background: var(--sunken);
   }
+  @media (forced-colors: active) {
+    .option.active {
+      outline: 2px solid Highlight;
+      outline-offset: -2px;
+    }
+  }
   .option[aria-selected='true'] .optionname {
     font-weight: 640;
   }

@@ -40,7 +40,10 @@ function readout(point: TimelinePoint, units: Units, atPeak: boolean) {
     .slice(0, 4);
   const phase = phaseLabels[point.phase];
   const parts = point.where.split(' / ');
-  const place = (parts.length > 1 ? parts.slice(1) : parts).filter(part => !says(phase, part)).join(', ');
+  const place = (parts.length > 1 ? parts.slice(1) : parts)
+    .filter(part => !says(phase, part))
+    .map(words)
+    .join(', ');
   return html`<div class="readout">
     <p>
       <strong>${gigabytes(point.allocated, units)}</strong>
@@ -158,8 +161,9 @@ function panel(view: View, result: Result, units: Units, colours: TimelineColour
 export const timelineStyles = css`
   ${unsafeCSS(phaseRules)}
   @media (forced-colors: active) {
-    [data-phase] {
+    .phases span {
       forced-color-adjust: none;
+      color: CanvasText;
     }
   }
   .panelhead {
