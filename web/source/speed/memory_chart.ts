@@ -8,8 +8,8 @@ import type { View } from '../views/view.js';
 import { type GpuPoint, gpuPoints, type Technology, technologies } from './memory_data.js';
 
 const width = 640;
-const height = 340;
-const margin = { left: 46, right: 16, top: 14, bottom: 36 };
+const height = 350;
+const margin = { left: 54, right: 16, top: 14, bottom: 46 };
 const capacityTicks = [8, 16, 32, 64, 128, 256, 512];
 const bandwidthTicks = [200, 500, 1000, 2000, 5000, 10000];
 const capacityRange = [7, 640] as const;
@@ -34,9 +34,9 @@ function grid() {
     )}
     ${capacityTicks.map(
       value => svg`<line x1=${x(value)} x2=${x(value)} y1=${margin.top} y2=${height - margin.bottom} />
-        <text x=${x(value)} y=${height - margin.bottom + 17} text-anchor="middle">${value}</text>`,
+        <text x=${x(value)} y=${height - margin.bottom + 19} text-anchor="middle">${value}</text>`,
     )}
-    <text class="axisname" x=${width - margin.right} y=${height - 4} text-anchor="end">capacity, GiB</text>
+    <text class="axisname" x=${width - margin.right} y=${height - 5} text-anchor="end">capacity, GiB</text>
     <text class="axisname" x=${margin.left + 7} y=${margin.top + 12}>bandwidth, GB/s</text>
   </g>`;
 }
@@ -238,13 +238,10 @@ export const memoryChartStyles = css`
   }
   @container (max-width: 560px) {
     .memorychart text {
-      font-size: 17px;
+      font-size: 21px;
     }
     .memorychart .chosen text {
-      font-size: 20px;
-    }
-    .memorychart .axisname {
-      display: none;
+      font-size: 24px;
     }
     .technologies li {
       grid-template-columns: 78px minmax(0, 1fr);

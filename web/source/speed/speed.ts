@@ -111,9 +111,9 @@ function rateTable(step: Bandwidth) {
       <thead>
         <tr>
           <th scope="col">Bandwidth</th>
-          <th scope="col" class="figure">Rate</th>
+          <th scope="col" class="figure">GB/s</th>
           <th scope="col" class="figure">Step</th>
-          <th scope="col" class="figure">Throughput</th>
+          <th scope="col" class="figure">Tokens/s</th>
           <th scope="col" class="figure">MFU</th>
         </tr>
       </thead>
@@ -121,9 +121,9 @@ function rateTable(step: Bandwidth) {
         ${step.rates.map(
           rate => html`<tr>
             <th scope="row">${rateNames[rate.name]}</th>
-            <td class="figure">${significant(rate.gb_per_s, 4)} GB/s</td>
+            <td class="figure">${significant(rate.gb_per_s, 4)}</td>
             <td class="figure">${duration(rate.step_seconds)}</td>
-            <td class="figure">${significant(rate.tokens_per_second, 4)} tokens/s</td>
+            <td class="figure">${significant(rate.tokens_per_second, 4)}</td>
             <td class="figure">
               ${rate.model_flops_utilization > 0 ? percent(rate.model_flops_utilization, 1) : '\u2013'}
             </td>
@@ -228,9 +228,13 @@ export const speedStyles = [
       block-size: 14px;
     }
     #speed summary {
+      display: inline-flex;
+      align-items: center;
       min-block-size: 28px;
       color: var(--accent);
       font-size: 13.5px;
+      text-decoration: underline;
+      text-underline-offset: 0.18em;
       cursor: pointer;
     }
     @media (pointer: coarse) {
@@ -245,6 +249,14 @@ export const speedStyles = [
       #speed .trafficbar,
       #speed .boundby {
         display: none;
+      }
+    }
+    @container (max-width: 340px) {
+      #speed table {
+        font-size: 12.5px;
+      }
+      #speed :is(th, td) {
+        padding-inline-end: 6px;
       }
     }
   `,
