@@ -7,6 +7,7 @@
 import './trainmem-calculator.js';
 
 const lowest = 120;
+/** Far more than the full calculator as it opens on a phone; what is taller scrolls inside. */
 const highest = 20000;
 
 const settings = new URLSearchParams(location.search);

@@ -38,7 +38,7 @@ const patience = 4000;
 export class TrainmemCalculator extends DrawnBefore implements View {
   static override properties = {
     config: { type: String },
-    view: { type: String, reflect: true },
+    view: { converter: (view: string | null) => (view === 'compact' || view === 'bar' ? view : 'full'), reflect: true },
     theme: { type: String, reflect: true },
     units: { type: String },
     readonly: { type: Boolean, reflect: true },

@@ -178,6 +178,12 @@ async function framed(page, attributes, query) {
   });
 }
 
+pageTest('an embed that is asked for an unknown view shows all of the calculator', {}, async page => {
+  await page.goto(`${origin()}/embed.html?view=huge#${link}`);
+  await page.locator('#rows').waitFor();
+  assert.equal(await page.locator('trainmem-calculator').getAttribute('view'), 'full');
+});
+
 pageTest('an iframe of another origin has the height of its content', {}, page => framed(page, ''));
 pageTest('a sandboxed iframe works with allow-scripts alone', {}, page => framed(page, 'sandbox="allow-scripts"'));
 pageTest('an iframe can show the bar alone', {}, page =>
