@@ -91,7 +91,7 @@ export function percent(part: number, whole: number): string {
 
 /** "one_forward_one_backward" as words: "one forward one backward". */
 export function words(name: string): string {
-  return name.replaceAll('_', ' ');
+  return name.replaceAll('_', ' ').replace(/\bmlp\b/g, 'MLP');
 }
 
 export function plural(value: number, one: string, many = `${one}s`): string {

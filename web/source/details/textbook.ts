@@ -102,7 +102,7 @@ export const textbookStyles = css`
   .formulabar {
     position: relative;
     flex: none;
-    inline-size: 34%;
+    inline-size: 22cqi;
     block-size: 6px;
     border-radius: 3px;
     background: var(--sunken);

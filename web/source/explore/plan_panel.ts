@@ -2,7 +2,7 @@
 
 import { css, html, nothing } from 'lit';
 import type { Summary } from '../border.js';
-import { gigabytes, percent, plural, words } from '../format.js';
+import { capitalized, gigabytes, percent, plural, words } from '../format.js';
 import { formatNumber, parseNumber } from '../number_grammar.js';
 import { fold } from '../views/fold.js';
 import type { Layout, Plan } from './answers.js';
@@ -38,12 +38,8 @@ function division(layout: Layout): string {
     ['expert', layout.expert_parallel],
     [layout.data_parallel.toUpperCase().replace('ZERO', 'ZeRO-'), layout.data_parallel_size],
   ];
-  return (
-    parts
-      .filter(([, size]) => size > 1)
-      .map(([name, size]) => `${name} ${formatNumber(size)}`)
-      .join(' \u00d7 ') || 'one GPU'
-  );
+  const divided = parts.filter(([, size]) => size > 1).map(([name, size]) => `${name} ${formatNumber(size)}`);
+  return capitalized(divided.join(' \u00d7 ')) || 'One GPU';
 }
 
 /** The layouts that were found, and how many were tried. */

@@ -62,7 +62,7 @@ export function headlineText(view: View, good: GoodAnswer): string {
   return `${view.calculator.state.subject} ${needs} ${gigabytes(bytes, units)}${capacity}. ${verdictWords(verdict, units)}.`;
 }
 
-/** "the backward pass, layer 31, mlp" */
+/** "the backward pass, layer 31, MLP" */
 function place({ peak_phase, peak_where }: Summary): string {
   const [head = '', ...rest] = peak_where.split(' / ').map(part => words(part));
   const phase = phaseWords[peak_phase];
