@@ -52,7 +52,7 @@ export class LaterParts implements ReactiveController {
 
   /** Is a piece of them still to be drawn? */
   get unfinished(): boolean {
-    return this.host.calculator.state.good !== undefined && this.here !== undefined && this.pieces < this.here.pieces;
+    return this.host.calculator.state.engine !== undefined && this.here !== undefined && this.pieces < this.here.pieces;
   }
 
   /** Asks for them, again where that failed. */

@@ -94,10 +94,10 @@ export function pageTest(name, options, body) {
   });
 }
 
-/** Opens the calculator with a fragment and waits for its first answer. */
-export async function openCalculator(page, fragment = '') {
+/** Opens the calculator with a fragment and waits for its first answer, or for what stands in its place. */
+export async function openCalculator(page, fragment = '', answer = live) {
   await page.goto(`${origin()}/${fragment ? `#${fragment}` : ''}`);
-  await page.locator(`trainmem-calculator ${live}`).first().waitFor();
+  await page.locator(`trainmem-calculator ${answer}`).first().waitFor();
   await settled(page);
 }
 

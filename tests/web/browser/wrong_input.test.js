@@ -35,6 +35,17 @@ pageTest('settings that the page does not have are named, whatever else the link
   await notice.filter({ hasText: /One part of this link .*"view\.units=TB"/s }).waitFor();
 });
 
+pageTest('a link that cannot be computed still has all fields, and leads to the one in question', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama3.1-405b&gpu=h100-sxm&tp=8&pp=16&end', '.notice.bad');
+  await page.locator('details.more').waitFor();
+  const notice = page.locator('.notice.bad');
+  await notice.getByRole('button', { name: 'Go to the field' }).last().click();
+  await page.waitForFunction(() => {
+    const { activeElement } = document.querySelector('trainmem-calculator').shadowRoot;
+    return activeElement?.id === 'field-recipe-pipeline_parallel';
+  });
+});
+
 pageTest('a misspelt part of a link is mended with a click, one after the other', {}, async page => {
   await openCalculator(page, 'v=1&model=gpt2&gpu=rtx4090&sqe=512&opt=sdg&end');
   const notice = page.locator('.notice');
