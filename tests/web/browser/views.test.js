@@ -174,6 +174,27 @@ pageTest(
   },
 );
 
+pageTest('fields that are found stand below the search box, in sight', {}, async page => {
+  await openCalculator(page);
+  await page.locator('details.more > summary').click();
+  await page.getByLabel('Find a field').pressSequentially('fsdp');
+  await page.waitForFunction(() => {
+    const { shadowRoot } = document.querySelector('trainmem-calculator');
+    const strip = shadowRoot.querySelector('#knobs .strip').getBoundingClientRect();
+    const fields = [...shadowRoot.querySelectorAll('.more .field')];
+    return fields.length > 3 && fields[3].getBoundingClientRect().bottom <= strip.top;
+  });
+});
+
+pageTest('a list opens in sight, however low the window', { viewport: { width: 320, height: 256 } }, async page => {
+  await openCalculator(page);
+  await page.locator('#picker-recipe').click();
+  await page.locator('.option.active').waitFor();
+  await settled(page);
+  const { y, height } = await page.locator('.list').boundingBox();
+  assert.ok(y >= 0 && y + height <= 257, `list from ${y}, ${height} high`);
+});
+
 pageTest('what is typed on the button of a list is searched for, however soon', {}, async page => {
   await openCalculator(page);
   await page.locator('#picker-gpu').focus();

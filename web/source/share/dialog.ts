@@ -91,6 +91,11 @@ export const dialogStyles = css`
     background: var(--surface);
     box-shadow: 0 -8px 8px var(--surface);
   }
+  @media (max-height: 480px) {
+    .sheet > .line:last-child {
+      position: static;
+    }
+  }
   .sheet .line > p {
     flex: 1;
     min-inline-size: min(24ch, 100%);

@@ -3,6 +3,7 @@
 import { css, html, nothing } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import { live } from 'lit/directives/live.js';
+import { afterPaint } from '../after_paint.js';
 import type { Field } from '../border.js';
 import { compactFields, fieldLabel, type Group, groupFields } from '../fields.js';
 import { plural } from '../format.js';
@@ -85,6 +86,17 @@ function fieldsFound(groups: Group[], query: string): Group[] {
     .filter(({ fields }) => fields.length > 0);
 }
 
+/** What is found stands in sight below the box, where the fields scroll by themselves. */
+const find = (view: View) => (event: Event) => {
+  const box = event.target as HTMLInputElement;
+  view.findField(box.value);
+  afterPaint(() => {
+    const panel = box.closest('.knobs')!;
+    const distance = box.getBoundingClientRect().top - panel.getBoundingClientRect().top - 16;
+    panel.scrollTop += distance;
+  });
+};
+
 function moreGroups(view: View, groups: Group[]) {
   const { fieldQuery } = view;
   const found = fieldsFound(groups, fieldQuery);
@@ -97,7 +109,7 @@ function moreGroups(view: View, groups: Group[]) {
         autocomplete="off"
         spellcheck="false"
         .value=${fieldQuery}
-        @input=${(event: Event) => view.findField((event.target as HTMLInputElement).value)}
+        @input=${find(view)}
       />
     </div>
     ${found.map(one => {

@@ -76,13 +76,16 @@ function start({ section, matches, active, drawn }: PickerState): number {
   return Math.max(0, Math.min(wished, matches.length - filling[section]));
 }
 
-/** Once a list is drawn: its search box has the focus as it opens, later its active option is in sight. */
+/** Once a list is drawn: as it opens it is in sight and its search box has the focus, later its active option is. */
 export function drawnList(view: Host, picker: PickerState, opening: boolean): void {
   view.updateComplete.then(() => {
     const section = view.picker?.section;
     const at = (place: string) => view.renderRoot.querySelector<HTMLElement>(`#${place}`);
-    if (opening) at(`search-${section}`)?.focus({ preventScroll: true });
-    else at(`options-${section} .active`)?.scrollIntoView({ block: 'nearest' });
+    if (opening) {
+      const box = at(`search-${section}`);
+      box?.focus({ preventScroll: true });
+      box?.closest('.list')?.scrollIntoView({ block: 'nearest' });
+    } else at(`options-${section} .active`)?.scrollIntoView({ block: 'nearest' });
   });
   drawRest(view, picker);
 }
@@ -249,7 +252,7 @@ export const listStyles = css`
     box-shadow: inset 0 -2px 0 var(--accent);
   }
   .options {
-    max-block-size: min(380px, 60vh);
+    max-block-size: min(380px, 60vh, 100vh - 150px);
     padding: 4px 6px 8px;
     overflow-y: auto;
     overscroll-behavior: contain;
