@@ -48,7 +48,7 @@ function legend(
   const columns = segments.length > 6 ? 2 : 1;
   const lines = Math.ceil(segments.length / columns);
   const step = Math.min(44, place.height / Math.max(lines, 1));
-  const size = round(Math.min(24, step * 0.6));
+  const size = round(Math.min(22, step * 0.6));
   const width = (place.width - (columns - 1) * 48) / columns;
   return segments.map(({ name, label, bytes }, index) => {
     const x = place.x + Math.floor(index / lines) * (width + 48);
@@ -60,7 +60,7 @@ function legend(
       'start',
       label,
       ink,
-    )}${at(width - size * 4, 'end', gigabytes(bytes, units), ink)}${at(width, 'end', percent(bytes, result.device.expected), muted)}`;
+    )}${at(width - size * 4.6, 'end', gigabytes(bytes, units), ink)}${at(width, 'end', percent(bytes, result.device.expected), muted)}`;
   });
 }
 
@@ -79,7 +79,7 @@ export function picture(options: Picture): string {
   const top = round(height * 0.36);
   const thick = round(height * 0.13);
   const mark = round(margin + (capacity / scale) * inner);
-  const titleSize = round(Math.min(54, (1.75 * inner) / Math.max(title.length, 20)));
+  const titleSize = round(Math.min(54, (1.65 * inner) / Math.max(title.length, 20)));
   const capacityText = `${gigabytes(capacity, units)} usable`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${plain(`${title}. ${subtitle}`)}" font-family="system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif">
 <rect width="${width}" height="${height}" fill="${background}"/>
