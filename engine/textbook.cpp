@@ -46,7 +46,7 @@ void add_four_components(Lines& lines, const Recipe& recipe, std::int64_t n) {
   const std::string times_p = " x " + grouped(p);
   const std::string source = "Four-component account: N parameters, P bytes a number, Adam";
   const std::string leaves_out =
-      "one precision for everything, so no fp32 master weights; one GPU, no sharding; no logits, no peaks in time";
+      "fp32 master weights, for one precision serves everything; sharding, for there is one GPU; logits; peaks in time";
   const Bytes weights = product({n, p});
   lines.add("four components: weights", "N x P = " + grouped(n) + times_p, weights, source, leaves_out);
   lines.add("four components: gradients", "N x P = " + grouped(n) + times_p, weights, source, leaves_out);
