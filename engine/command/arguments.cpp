@@ -136,6 +136,9 @@ class Reader {
         problem(std::string(option->name) + " does not go with " + command_ + ".");
     }
     if (out_.command == Command::plan && out_.num_gpus == 0 && out_.issues.empty()) problem("plan needs --num-gpus.");
+    if (out_.command == Command::export_settings && out_.format.empty()) problem("export needs --format.");
+    if (out_.command == Command::estimate && out_.json && !out_.against.empty())
+      problem("--against does not go with estimate --json: ask for each answer alone.");
     if (out_.words.size() > 1) problem("There is more than one file or link.");
   }
 

@@ -36,7 +36,7 @@ Input read_input(const Arguments& arguments) {
   if (arguments.words.empty() || arguments.words[0] == "-") return {read_stream(std::cin), {}};
   const std::string& word = arguments.words[0];
   std::error_code failure;
-  if (fs::is_regular_file(word, failure)) {
+  if (fs::exists(word, failure) && !fs::is_directory(word, failure)) {  // a pipe is one too: <(command)
     std::ifstream file(word, std::ios::binary);
     if (file) return {read_stream(file), {}};
   }
@@ -52,6 +52,7 @@ std::vector<PresetFile> preset_files(const std::string& folder) {
   for (const auto& kind : fs::directory_iterator(folder, failure)) {
     if (!kind.is_directory()) continue;
     for (const auto& path : fs::directory_iterator(kind.path(), failure)) {
+      if (!path.is_regular_file(failure)) continue;
       std::ifstream file(path.path(), std::ios::binary);
       files.push_back({kind.path().filename().string(), path.path().filename().string(), read_stream(file)});
     }

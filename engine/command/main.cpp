@@ -169,17 +169,13 @@ int run_export(const Arguments& arguments) {
 }
 
 int run_presets(const Arguments& arguments) {
-  if (arguments.json) {
-    print(presets() + "\n");
-    return 0;
-  }
   const std::string kind = arguments.words.empty() ? "" : arguments.words[0];
   const std::string table = preset_table(kind);
   if (table.empty()) {
     return report(
         {{"unknown_word", "", "There are no presets of kind \"" + kind + "\".", "Say models, gpus or recipes."}});
   }
-  print(table);
+  print(arguments.json ? presets() + "\n" : table);
   return 0;
 }
 

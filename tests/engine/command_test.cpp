@@ -1,6 +1,7 @@
 // The command's parts: arguments, input, tables of 100 columns.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -60,6 +61,8 @@ TEST_CASE("command: an option that a command has no use for is refused") {
   CHECK(wrong.issues[1].message == "--num-gpus does not go with presets.");
   CHECK(parse_arguments({"--json", "presets"}).issues.empty());
   CHECK(parse_arguments({"presets", "--json"}).command == Command::presets);
+  CHECK(parse_arguments({"estimate", "--json", "--against", "model=gpt2", "model=gpt2"}).issues.size() == 1);
+  CHECK(parse_arguments({"export", "model=gpt2"}).issues.size() == 1);
 }
 
 TEST_CASE("command: a file, a link or a text") {
@@ -70,7 +73,12 @@ TEST_CASE("command: a file, a link or a text") {
   CHECK(link_of({"link", "https://example.org/#v=1&model=gpt2&end"}) == "https://example.org/#v=1&model=gpt2&end");
   CHECK(link_of({"link", "{\"model\":\"gpt2\"}"}) == "{\"model\":\"gpt2\"}");
   CHECK(read_input(parse_arguments({"estimate", "no such file"})).issues.size() == 1);
+  CHECK(read_input(parse_arguments({"estimate", "/dev/null"})).issues.empty());  // a device or a pipe is a file
+  CHECK(read_input(parse_arguments({"estimate", "."})).issues.size() == 1);
   CHECK(preset_files("no such folder").empty());
+  std::filesystem::create_directories("command_test.folder/models/folder");
+  CHECK(preset_files("command_test.folder").empty());
+  std::filesystem::remove_all("command_test.folder");
 }
 
 TEST_CASE("command: tables fit 100 columns") {
