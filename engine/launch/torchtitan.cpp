@@ -18,7 +18,6 @@ constexpr KeyRule rules[] = {
     {"training.mixed_precision_param", "/recipe/precision", "bfloat16", "fsdp_bf16"},
     {"training.mixed_precision_param", "/recipe/precision", "float32", "fp32"},
     {"training.mixed_precision_reduce", "/recipe/gradient_reduce_dtype", "float32", "auto"},
-    {"training.mixed_precision_reduce", "/recipe/gradient_reduce_dtype", "bfloat16", "bf16"},
     {"training.enable_cpu_offload", "/recipe/offload_parameters", "true", "1"},
     {"training.enable_cpu_offload", "/recipe/offload_optimizer", "true", "1"},
     {"training.enable_cpu_offload", "/recipe/offload_parameters", "false", "0"},
@@ -58,6 +57,7 @@ constexpr Flavor flavors[] = {
     {"llama4", "17bx16e", "llama4-scout"},
     {"llama4", "17bx128e", "llama4-maverick"},
     {"deepseek_v3", "16B", "deepseek-v2-lite"},
+    {"deepseek_v3", "236B", "deepseek-v2"},
     {"deepseek_v3", "671B", "deepseek-v3"},
     {"qwen3", "0.6B", "qwen3-0.6b"},
     {"qwen3", "1.7B", "qwen3-1.7b"},
@@ -65,6 +65,8 @@ constexpr Flavor flavors[] = {
     {"qwen3", "8B", "qwen3-8b"},
     {"qwen3", "14B", "qwen3-14b"},
     {"qwen3", "32B", "qwen3-32b"},
+    {"qwen3", "30B-A3B", "qwen3-30b-a3b"},
+    {"qwen3", "235B-A22B", "qwen3-235b-a22b"},
 };
 
 Config start() {
@@ -193,7 +195,7 @@ void extra(const Config& config, Settings& out) {
     out.push_back({"model.name", known.name});
     out.push_back({"model.flavor", known.flavor});
   }
-  if (recipe.precision == Precision::fp8) out.push_back({"model.converters", "[\"float8\"]"});
+  if (recipe.precision == Precision::fp8) out.push_back({"model.converters", "[\"quantize.linear.float8\"]"});
   const bool pipeline = recipe.pipeline_parallel > 1;
   const std::int64_t local = recipe.micro_batch_size * (pipeline ? recipe.gradient_accumulation_steps : Size(1));
   out.push_back({"training.local_batch_size", std::to_string(local)});
@@ -221,7 +223,7 @@ void extra(const Config& config, Settings& out) {
       const bool every = recipe.recomputation == Recomputation::every_k;
       out.push_back({"activation_checkpoint.mode", "selective"});
       out.push_back({"activation_checkpoint.selective_ac_option",
-                     every ? "'" + std::to_string(recipe.recomputation_interval) + "'" : "op"});
+                     every ? '"' + std::to_string(recipe.recomputation_interval) + '"' : "op"});
       break;
     }
   }

@@ -7,9 +7,10 @@
 namespace trainmem {
 namespace {
 
+/// A number, a word of the syntax, a list, or a text whose quotes are given because it would pass for a number.
 bool is_bare(const std::string& value) {
   return value == "true" || value == "false" || is_number_text(value, false) ||
-         (!value.empty() && value.front() == '[');
+         (!value.empty() && (value.front() == '[' || value.front() == '"'));
 }
 
 std::string quoted_unless_bare(const std::string& value) { return is_bare(value) ? value : '"' + value + '"'; }
@@ -67,7 +68,7 @@ std::string write_yaml(const Settings& settings) {
     const std::string section = section_of(setting.key);
     if (section != open && !section.empty()) out += section + ":\n";
     open = section;
-    const bool word_of_yaml = setting.value == "no";
+    const bool word_of_yaml = lower_case(setting.value) == "no";  // false
     out += (section.empty() ? "" : "  ") + last_part(setting.key) + ": " +
            (word_of_yaml ? "'" + setting.value + "'" : setting.value) + "\n";
   }

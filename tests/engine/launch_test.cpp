@@ -180,6 +180,27 @@ TEST_CASE("torchtitan TOML: hybrid sharding, layers in between, a pipeline's mic
   CHECK(value(import, "/recipe/gradient_accumulation_steps") == "16");
 }
 
+// torchtitan/config/job_config.py of 0.2.2: selective_ac_option is a text; components/quantization/float8.py names the
+// converter; training.mixed_precision_reduce has float32 alone.
+TEST_CASE("torchtitan TOML: every k-th layer is a text, and float8 has the converter's name") {
+  Config config;
+  Issues issues;
+  apply_model_preset("qwen3-30b-a3b", config, issues);
+  config.recipe = default_recipe(Framework::torchtitan, TorchtitanRelease::release_0_2_2);
+  config.recipe.data_parallel_size = 8;
+  config.recipe.recomputation = Recomputation::every_k;
+  config.recipe.recomputation_interval = 3;
+  config.recipe.precision = Precision::fp8;
+  config.recipe.gradient_reduce_dtype = DType::bfloat16;
+  const Export out = export_settings(torchtitan_format(), config);
+  INFO(out.text);
+  CHECK(out.text.find("flavor = \"30B-A3B\"\n") != std::string::npos);
+  CHECK(out.text.find("selective_ac_option = \"3\"\n") != std::string::npos);
+  CHECK(out.text.find("converters = [\"quantize.linear.float8\"]\n") != std::string::npos);
+  CHECK(out.text.find("mixed_precision_reduce") == std::string::npos);
+  CHECK(out.not_said == std::vector<std::string>{"/recipe/gradient_reduce_dtype", "/recipe/fused_norm"});
+}
+
 // huggingface/transformers docs/source/en/deepspeed.md: ZeRO-3 with offload
 TEST_CASE("DeepSpeed JSON: the ZeRO-3 file of the transformers documentation") {
   const Import import = import_text(R"({
