@@ -10,8 +10,8 @@ namespace {
 
 constexpr KeyRule rules[] = {
     {"num_processes", "/recipe/data_parallel_size", nullptr, nullptr, Write::always},
-    {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps"},
-    {"fsdp_config.fsdp_version", "/recipe/fsdp_version"},
+    {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps", nullptr, nullptr, Write::never},
+    {"fsdp_config.fsdp_version", "/recipe/fsdp_version", nullptr, nullptr, Write::never},
     {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "full_shard", "auto", Write::never},
     {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "1", "auto", Write::never},
     {"fsdp_config.fsdp_sharding_strategy", "/recipe/reshard_after_forward", "shard_grad_op", "never", Write::never},
@@ -27,11 +27,11 @@ constexpr KeyRule rules[] = {
     {"fsdp_config.fsdp_reshard_after_forward", "/recipe/reshard_after_forward", "false", "never", Write::never},
     {"fsdp_config.fsdp_reshard_after_forward", "/recipe/reshard_after_forward", "full_shard", "auto", Write::never},
     {"fsdp_config.fsdp_reshard_after_forward", "/recipe/reshard_after_forward", "shard_grad_op", "never", Write::never},
-    {"fsdp_config.fsdp_activation_checkpointing", "/recipe/recomputation", "true", "full"},
-    {"fsdp_config.fsdp_activation_checkpointing", "/recipe/recomputation", "false", "none"},
-    {"fsdp_config.fsdp_offload_params", "/recipe/offload_parameters", "true", "1"},
-    {"fsdp_config.fsdp_offload_params", "/recipe/offload_optimizer", "true", "1"},
-    {"fsdp_config.fsdp_offload_params", "/recipe/offload_parameters", "false", "0"},
+    {"fsdp_config.fsdp_activation_checkpointing", "/recipe/recomputation", "true", "full", Write::never},
+    {"fsdp_config.fsdp_activation_checkpointing", "/recipe/recomputation", "false", "none", Write::never},
+    {"fsdp_config.fsdp_offload_params", "/recipe/offload_parameters", "true", "1", Write::never},
+    {"fsdp_config.fsdp_offload_params", "/recipe/offload_optimizer", "true", "1", Write::never},
+    {"fsdp_config.fsdp_offload_params", "/recipe/offload_parameters", "false", "0", Write::never},
     {"fsdp_config.fsdp_cpu_offload", "/recipe/offload_parameters", "true", "1", Write::never},
     {"fsdp_config.fsdp_cpu_offload", "/recipe/offload_optimizer", "true", "1", Write::never},
     {"fsdp_config.fsdp_cpu_offload", "/recipe/offload_parameters", "false", "0", Write::never},
@@ -55,10 +55,12 @@ constexpr KeyRule rules[] = {
     {"deepspeed_config.gradient_accumulation_steps", "/recipe/gradient_accumulation_steps", nullptr, nullptr,
      Write::never},
     {"deepspeed_config.gradient_clipping", "/recipe/gradient_clipping", "*", "1"},
-    {"deepspeed_config.offload_optimizer_device", "/recipe/offload_optimizer", "none", "0"},
-    {"deepspeed_config.offload_optimizer_device", "/recipe/offload_optimizer", "*", "1"},
-    {"deepspeed_config.offload_param_device", "/recipe/offload_parameters", "none", "0"},
-    {"deepspeed_config.offload_param_device", "/recipe/offload_parameters", "*", "1"},
+    {"deepspeed_config.offload_optimizer_device", "/recipe/offload_optimizer", "none", "0", Write::never},
+    {"deepspeed_config.offload_optimizer_device", "/recipe/offload_optimizer", "cpu", "1", Write::never},
+    {"deepspeed_config.offload_optimizer_device", "/recipe/offload_optimizer", "nvme", "1", Write::never},
+    {"deepspeed_config.offload_param_device", "/recipe/offload_parameters", "none", "0", Write::never},
+    {"deepspeed_config.offload_param_device", "/recipe/offload_parameters", "cpu", "1", Write::never},
+    {"deepspeed_config.offload_param_device", "/recipe/offload_parameters", "nvme", "1", Write::never},
 };
 
 Config start() {
@@ -93,6 +95,11 @@ void finish(SettingsReading& reading) {
       reading.apply("num_machines", "/recipe/hybrid_shard_size", std::to_string(recipe.data_parallel_size / machines));
   } else if (kind != nullptr) {
     reading.apply("distributed_type", "/recipe/data_parallel", "ddp");
+  }
+  if (recipe.data_parallel != DataParallel::fsdp) {  // how it would shard is not the file's to say
+    const Recipe unsaid = default_recipe(recipe.framework);
+    recipe.fsdp_version = unsaid.fsdp_version;
+    recipe.fsdp_wrap_embeddings = unsaid.fsdp_wrap_embeddings;
   }
   const std::string* precision = reading.find("mixed_precision");
   if (precision == nullptr) return;
@@ -149,8 +156,20 @@ void extra(const Config& config, Settings& out) {
                                     : (recipe.data_parallel_size + 7) / 8;
   out.push_back({"num_machines", std::to_string(machines)});
   out.push_back({"num_processes", std::to_string(recipe.data_parallel_size)});
+  if (zero) {
+    if (recipe.gradient_accumulation_steps > 1)  // without DeepSpeed it is the script's
+      out.push_back(
+          {"deepspeed_config.gradient_accumulation_steps", std::to_string(recipe.gradient_accumulation_steps)});
+    if (recipe.offload_optimizer) out.push_back({"deepspeed_config.offload_optimizer_device", "cpu"});
+    if (recipe.offload_parameters) out.push_back({"deepspeed_config.offload_param_device", "cpu"});
+  }
   if (sharded) {
+    out.push_back({"fsdp_config.fsdp_version", std::to_string(recipe.fsdp_version)});
     out.push_back({"fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP"});
+    if (recipe.recomputation == Recomputation::full)
+      out.push_back({"fsdp_config.fsdp_activation_checkpointing", "true"});
+    if (recipe.offload_parameters && recipe.offload_optimizer)
+      out.push_back({"fsdp_config.fsdp_offload_params", "true"});
     const bool kept = recipe.reshard_after_forward == Reshard::never;
     if (recipe.fsdp_version == 2) {
       out.push_back({"fsdp_config.fsdp_reshard_after_forward", kept ? "false" : "true"});

@@ -1,4 +1,5 @@
 // The YAML of accelerate, read and written.
+#include <algorithm>
 #include <string>
 
 #include "engine/config/text.h"
@@ -83,4 +84,38 @@ TEST_CASE("accelerate YAML: the words of FSDP1 go in and out") {
       CHECK(value(again, path) == value(import, path));
     }
   }
+}
+
+// accelerate/commands/config/config_args.py: ClusterConfig refuses keys that it does not know, and YAML takes NO for
+// false.
+TEST_CASE("accelerate YAML: keys stand where accelerate looks for them") {
+  const auto text_of = [](DataParallel kind, Export& out) {
+    Config config;
+    config.recipe.data_parallel = kind;
+    config.recipe.data_parallel_size = kind == DataParallel::ddp ? 1 : 8;
+    config.recipe.gradient_accumulation_steps = 4;
+    config.recipe.recomputation = Recomputation::full;
+    config.recipe.offload_optimizer = config.recipe.offload_parameters = true;
+    out = export_settings(accelerate_format(), config);
+    return out.text;
+  };
+  const auto says_nothing_of = [](const Export& out, const std::string& path) {
+    return std::find(out.not_said.begin(), out.not_said.end(), path) != out.not_said.end();
+  };
+  Export out;
+  const std::string single = text_of(DataParallel::ddp, out);
+  CHECK(single.find("distributed_type: 'NO'\n") != std::string::npos);
+  CHECK(single.find("_config:") == std::string::npos);
+  CHECK(single.find("gradient_accumulation_steps") == std::string::npos);
+  CHECK(says_nothing_of(out, "/recipe/gradient_accumulation_steps"));
+  const std::string zero = text_of(DataParallel::zero3, out);
+  CHECK(zero.find("\n  gradient_accumulation_steps: 4\n") != std::string::npos);
+  CHECK(zero.find("\n  offload_optimizer_device: cpu\n  offload_param_device: cpu\n") != std::string::npos);
+  CHECK(zero.find("fsdp_") == std::string::npos);
+  CHECK(says_nothing_of(out, "/recipe/recomputation"));
+  const std::string sharded = text_of(DataParallel::fsdp, out);
+  CHECK(sharded.find("\n  fsdp_offload_params: true\n") != std::string::npos);
+  CHECK(sharded.find("\n  fsdp_activation_checkpointing: true\n") != std::string::npos);
+  CHECK(sharded.find("deepspeed_config") == std::string::npos);
+  CHECK(says_nothing_of(out, "/recipe/gradient_accumulation_steps"));
 }
