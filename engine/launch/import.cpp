@@ -85,6 +85,7 @@ Kind kind_of_arguments(std::string_view text) {
 }
 
 Kind kind_of_text(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return Kind::unknown;  // no text at all
   if (text.find("model=") != std::string_view::npos && text.find('\n') == std::string_view::npos &&
       text.find(" --") == std::string_view::npos) {
     return Kind::link;

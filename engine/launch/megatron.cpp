@@ -1,9 +1,12 @@
 // Megatron-LM's command line. Source: NVIDIA/Megatron-LM, megatron/training/arguments.py (options and defaults).
+#include <algorithm>
 #include <iterator>
 
+#include "engine/config/text.h"
 #include "engine/config/values.h"
 #include "engine/config/world_size.h"
 #include "engine/launch/format.h"
+#include "engine/launch/megatron_experts.h"
 #include "engine/text/numbers.h"
 
 namespace trainmem {
@@ -16,8 +19,7 @@ constexpr KeyRule rules[] = {
     {"--hidden-size", "/model/hidden_size", nullptr, nullptr, Write::always},
     {"--ffn-hidden-size", "/model/intermediate_size", nullptr, nullptr, Write::always},
     {"--num-attention-heads", "/model/num_attention_heads", nullptr, nullptr, Write::always},
-    {"--kv-channels", "/model/head_dim", nullptr, nullptr, Write::always},
-    {"--max-position-embeddings", "/model/max_position_embeddings", nullptr, nullptr, Write::always},
+    {"--max-position-embeddings", "/model/max_position_embeddings", nullptr, nullptr, Write::never},
     {"--position-embedding-type", "/model/positions", "learned_absolute", "learned"},
     {"--position-embedding-type", "/model/positions", "rope", "rope"},
     {"--position-embedding-type", "/model/positions", "none", "none"},
@@ -32,18 +34,14 @@ constexpr KeyRule rules[] = {
     {"--disable-bias-linear", "/model/attention_output_bias", "", "0"},
     {"--disable-bias-linear", "/model/mlp_bias", "", "0"},
     {"--untie-embeddings-and-output-weights", "/model/tie_word_embeddings", "", "0"},
-    {"--qk-layernorm", "/model/qk_norm", "", "per_head"},
     {"--vocab-size", "/model/vocab_size", nullptr, nullptr, Write::always},
     {"--attention-dropout", "/model/attention_dropout"},
     {"--num-experts", "/model/experts/num_experts"},
     {"--moe-router-topk", "/model/experts/num_experts_per_tok"},
     {"--moe-ffn-hidden-size", "/model/experts/moe_intermediate_size"},
     {"--moe-shared-expert-intermediate-size", "/model/experts/shared_expert_intermediate_size"},
-    {"--q-lora-rank", "/model/latent_attention/q_lora_rank"},
-    {"--kv-lora-rank", "/model/latent_attention/kv_lora_rank"},
-    {"--qk-head-dim", "/model/latent_attention/qk_nope_head_dim"},
-    {"--qk-pos-emb-head-dim", "/model/latent_attention/qk_rope_head_dim"},
-    {"--v-head-dim", "/model/latent_attention/v_head_dim"},
+    {"--moe-shared-expert-gate", "/model/experts/shared_expert_gate", "", "1"},
+    {"--moe-router-enable-expert-bias", "/model/experts/router_bias", "", "1"},
     {"--mtp-num-layers", "/model/num_nextn_predict_layers"},
 
     {"--micro-batch-size", "/recipe/micro_batch_size", nullptr, nullptr, Write::always},
@@ -66,8 +64,8 @@ constexpr KeyRule rules[] = {
     {"--fp16", "/recipe/precision", "", "fp16_mixed"},
     {"--fp8-format", "/recipe/precision", "hybrid", "fp8"},
     {"--fp8-format", "/recipe/precision", "*", "fp8", Write::never},
-    {"--main-params-dtype", "/recipe/master_weights_dtype"},
-    {"--exp-avg-dtype", "/recipe/optimizer_state_dtype"},
+    {"--main-params-dtype", "/recipe/master_weights_dtype", "fp32", "fp32"},
+    {"--main-params-dtype", "/recipe/master_weights_dtype", "fp16", "fp16"},
     {"--optimizer", "/recipe/optimizer", "adam", "adamw"},
     {"--optimizer", "/recipe/optimizer", "sgd", "sgd_momentum"},
     {"--optimizer", "/recipe/optimizer", "muon", "muon_adamw"},
@@ -92,7 +90,6 @@ constexpr KeyRule rules[] = {
     {"--use-flash-attn", "/recipe/attention", "", "flash", Write::never},
     {"--cross-entropy-loss-fusion", "/recipe/loss", "", "compiled"},
     {"--cross-entropy-fusion-impl", "/recipe/loss", "te", "fused"},
-    {"--no-bias-swiglu-fusion", "/recipe/fused_mlp", "", "0"},
     {"--no-rope-fusion", "/recipe/fused_rope", "", "0"},
     {"--optimizer-cpu-offload", "/recipe/offload_optimizer", "", "1"},
     {"--optimizer-offload-fraction", "/recipe/offload_optimizer_fraction"},
@@ -103,8 +100,6 @@ constexpr KeyRule rules[] = {
     {"--fp8-param-gather", "/recipe/weights_dtype", "", "fp8"},
     {"--fp8-recipe", nullptr, "blockwise", "One scale for each tensor is counted; those of blocks are left out."},
     {"--fp8-recipe", nullptr, "mxfp8", "One scale for each tensor is counted; those of blocks are left out."},
-    {"--recompute-modules", nullptr, "*", "Selective recomputation is counted for core attention."},
-    {"--moe-layer-freq", nullptr, "*", not_counted},
 };
 
 Config start() {
@@ -150,6 +145,63 @@ void finish_vocabulary(SettingsReading& reading) {
                                   "Megatron takes it from the tokenizer. Add it here: --vocab-size 50257."});
 }
 
+struct LatentSize {
+  const char* key;
+  const char* path;
+  const char* otherwise;  ///< arguments.py: _add_mla_args
+};
+
+constexpr LatentSize latent_sizes[] = {{"--q-lora-rank", "/model/latent_attention/q_lora_rank", "0"},
+                                       {"--kv-lora-rank", "/model/latent_attention/kv_lora_rank", "32"},
+                                       {"--qk-head-dim", "/model/latent_attention/qk_nope_head_dim", "128"},
+                                       {"--qk-pos-emb-head-dim", "/model/latent_attention/qk_rope_head_dim", "64"},
+                                       {"--v-head-dim", "/model/latent_attention/v_head_dim", "128"}};
+constexpr const char* latent_attention_on = "--multi-latent-attention";
+
+/// Sizes of latent attention count with its switch alone, and those of other heads without it.
+void finish_heads(SettingsReading& reading) {
+  Model& model = reading.out().config.model;
+  const bool on = reading.find(latent_attention_on) != nullptr;
+  for (const LatentSize& size : latent_sizes) {
+    const std::string* value = reading.find(size.key);
+    if (!on) {
+      reading.leave(size.key, "It counts with --multi-latent-attention.");
+    } else {
+      reading.apply(value == nullptr ? latent_attention_on : size.key, size.path,
+                    value == nullptr ? size.otherwise : *value);
+    }
+  }
+  if (on) {
+    model.head_dim = model.latent_attention.qk_nope_head_dim + model.latent_attention.qk_rope_head_dim;
+    model.num_key_value_heads = model.num_attention_heads;
+    reading.leave("--kv-channels", "Latent attention has other sizes of its heads.");
+    reading.leave("--qk-layernorm", "The norms of latent attention are always counted.");
+    return;
+  }
+  if (const std::string* size = reading.find("--kv-channels")) reading.apply("--kv-channels", "/model/head_dim", *size);
+  if (reading.find("--qk-layernorm") != nullptr) reading.apply("--qk-layernorm", "/model/qk_norm", "per_head");
+}
+
+/// What makes activation and bias of the MLP several kernels.
+const char* mlp_fusion_off(const Model& model) {
+  return model.gated_mlp ? "--no-bias-swiglu-fusion" : "--no-bias-gelu-fusion";
+}
+
+/// Both moments of Adam have one number format here.
+void finish_moments(SettingsReading& reading) {
+  const std::string* first = reading.find("--exp-avg-dtype");
+  const std::string* second = reading.find("--exp-avg-sq-dtype");
+  const std::string fp32 = "fp32";
+  if ((first == nullptr ? fp32 : *first) == (second == nullptr ? fp32 : *second)) {
+    for (const char* key : {"--exp-avg-dtype", "--exp-avg-sq-dtype"}) {
+      if (const std::string* dtype = reading.find(key)) reading.apply(key, "/recipe/optimizer_state_dtype", *dtype);
+    }
+    return;
+  }
+  for (const char* key : {"--exp-avg-dtype", "--exp-avg-sq-dtype"})
+    reading.leave(key, "Moments of two number formats are not counted.");
+}
+
 void finish_model(SettingsReading& reading) {
   Model& model = reading.out().config.model;
   if (reading.find("--disable-bias-linear") != nullptr && reading.find("--add-qkv-bias") == nullptr)
@@ -168,22 +220,27 @@ void finish_model(SettingsReading& reading) {
     const std::int64_t four = 4 * model.hidden_size;
     model.intermediate_size = model.gated_mlp ? four * 2 / 3 / 64 * 64 : four;
   }
-  if (model.experts.num_experts > 0) {
-    if (model.experts.num_experts_per_tok == 0) model.experts.num_experts_per_tok = 2;
-    if (model.experts.moe_intermediate_size == 0) model.experts.moe_intermediate_size = model.intermediate_size;
-    if (model.experts.shared_expert_intermediate_size > 0) model.experts.n_shared_experts = 1;
-  }
+  if (reading.find(mlp_fusion_off(model)) != nullptr) reading.apply(mlp_fusion_off(model), "/recipe/fused_mlp", "0");
+  finish_heads(reading);
+  read_megatron_experts(reading);
   finish_vocabulary(reading);
 }
 
 void finish_recomputation(SettingsReading& reading) {
   constexpr const char* path = "/recipe/recomputation";
-  if (reading.find("--recompute-activations") != nullptr)
-    reading.apply("--recompute-activations", path, "selective_attention");
-  const std::string* granularity = reading.find("--recompute-granularity");
+  const char* key = "--recompute-granularity";
+  if (reading.find("--recompute-activations") != nullptr) key = "--recompute-activations";  // the same as selective
+  const std::string* granularity = reading.find(key);
   if (granularity == nullptr) return;
   const bool full = *granularity == "full";
-  reading.apply("--recompute-granularity", path, full ? "full" : "selective_attention");
+  const std::string* modules = reading.find("--recompute-modules");
+  const bool others = modules != nullptr && *modules != "core_attn";
+  reading.apply(key, path, full ? "full" : others ? "selective_modules" : "selective_attention");
+  if (!full && modules != nullptr) {
+    std::string list = *modules;
+    std::replace(list.begin(), list.end(), ' ', ',');
+    reading.apply("--recompute-modules", "/recipe/recomputation_modules", list);
+  }
   const std::string* method = reading.find("--recompute-method");
   const std::string* layers = reading.find("--recompute-num-layers");
   if (!full || layers == nullptr || method == nullptr) return;
@@ -199,25 +256,9 @@ void finish_recomputation(SettingsReading& reading) {
   }
 }
 
-/// Megatron's own defaults where there are experts: one after another, and tokens of all ranks gathered.
-void finish_experts(SettingsReading& reading) {
-  Config& config = reading.out().config;
-  if (config.model.experts.num_experts == 0) return;
-  config.recipe.grouped_experts = reading.find("--moe-grouped-gemm") != nullptr;
-  if (reading.find("--moe-token-dispatcher-type") == nullptr)
-    config.recipe.expert_dispatcher = ExpertDispatcher::all_gather;
-  const std::string* coefficient = reading.find("--moe-aux-loss-coeff");
-  const std::string* type = reading.find("--moe-router-load-balancing-type");
-  const bool some = coefficient != nullptr && coefficient->find_first_of("123456789") != std::string::npos;
-  if (!some || (type != nullptr && *type != "aux_loss")) return;
-  reading.apply("--moe-aux-loss-coeff", "/model/experts/router_auxiliary_loss", "unmasked");
-  if (type != nullptr)
-    reading.apply("--moe-router-load-balancing-type", "/model/experts/router_auxiliary_loss", "unmasked");
-}
-
 void finish(SettingsReading& reading) {
   finish_model(reading);
-  finish_experts(reading);
+  finish_moments(reading);
   finish_recomputation(reading);
   Recipe& recipe = reading.out().config.recipe;
   const std::int64_t chunk = reading.integer("--num-layers-per-virtual-pipeline-stage", 0);
@@ -261,20 +302,38 @@ void extra(const Config& config, Settings& out) {
     out.push_back({"--num-query-groups", std::to_string(model.num_key_value_heads)});
   }
   if (model.attention_bias && !model.attention_output_bias && !model.mlp_bias) out.push_back({"--add-qkv-bias", ""});
-  if (model.experts.num_experts > 0) {
-    if (recipe.grouped_experts) out.push_back({"--moe-grouped-gemm", ""});
-    const bool gathers = recipe.expert_dispatcher == ExpertDispatcher::all_gather;
-    out.push_back({"--moe-token-dispatcher-type", gathers ? "allgather" : "alltoall"});
-    if (model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none) {  // 1e-2 is where its help says to start
-      out.push_back({"--moe-router-load-balancing-type", "aux_loss"});
-      out.push_back({"--moe-aux-loss-coeff", "1e-2"});
+  // validate_args: no sequence is longer than that, whatever the positions.
+  const std::int64_t positions = std::max<std::int64_t>(model.max_position_embeddings, recipe.sequence_length);
+  out.push_back({"--max-position-embeddings", std::to_string(positions)});
+  const bool latent = model.latent_attention.kv_lora_rank > 0;
+  if (latent) {
+    out.push_back({latent_attention_on, ""});
+    for (const LatentSize& size : latent_sizes) {
+      const std::string value = value_text(*find_field_by_path(size.path), config);
+      if (value != "0") out.push_back({size.key, value});
     }
+  }
+  out.push_back({"--kv-channels", std::to_string(model.head_dim)});
+  if (latent || model.qk_norm == QkNorm::per_head) out.push_back({"--qk-layernorm", ""});
+  write_megatron_experts(config, out);
+  if (!recipe.fused_mlp) out.push_back({mlp_fusion_off(model), ""});
+  const bool moments = recipe.optimizer_state_dtype != DType::automatic;
+  if (moments || recipe.master_weights_dtype != DType::automatic || recipe.offload_optimizer)
+    out.push_back({"--use-precision-aware-optimizer", ""});
+  if (moments) {
+    for (const char* key : {"--exp-avg-dtype", "--exp-avg-sq-dtype"})
+      out.push_back({key, value_text(*find_field_by_path("/recipe/optimizer_state_dtype"), config)});
   }
   if (recipe.precision == Precision::fp8) out.push_back({"--bf16", ""});
   if (recipe.loss == Loss::fused) out.push_back({"--cross-entropy-loss-fusion", ""});
   if (model.hidden_dropout != 0.1) out.push_back({"--hidden-dropout", number_text(model.hidden_dropout)});
   if (recipe.recomputation == Recomputation::selective_attention) {
     out.push_back({"--recompute-granularity", "selective"});
+  } else if (recipe.recomputation == Recomputation::selective_modules) {
+    std::string modules = recipe.recomputation_modules;
+    std::replace(modules.begin(), modules.end(), ',', ' ');
+    out.push_back({"--recompute-granularity", "selective"});
+    out.push_back({"--recompute-modules", modules});
   } else if (recipe.recomputation == Recomputation::full) {
     const bool some = recipe.recomputation_layers > 0;
     const bool groups = recipe.recomputation_method == RecomputationMethod::uniform;

@@ -100,7 +100,7 @@ std::vector<std::string> split_words(std::string_view text) {
 }
 
 /// Options that take all words up to the next option.
-bool takes_many(std::string_view key) { return key == "--lora-target-modules"; }
+bool takes_many(std::string_view key) { return key == "--lora-target-modules" || key == "--recompute-modules"; }
 
 bool is_option(std::string_view word) { return word.size() > 2 && word.substr(0, 2) == "--" && word[2] != '-'; }
 
