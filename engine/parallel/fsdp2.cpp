@@ -320,10 +320,10 @@ void Fsdp2::reduce(Group& group, const std::vector<Parameter*>& parameters) {
       formats_.reduction == DType::automatic ? parameters.front()->gathered.dtype() : formats_.reduction;
   Size elements = 0;
   Tensor last;  // a loop variable of foreach_reduce holds the last gradient until it returns
-  for (const Parameter* parameter : parameters) {
+  for (Parameter* parameter : parameters) {
     elements = elements + parameter->padded;
-    Tensor& gradient = parameter->gathered->grad;
-    last = parameter->accumulated.defined() ? parameter->accumulated : gradient;
+    Tensor& gradient = parameter->accumulated.defined() ? parameter->accumulated : parameter->gathered->grad;
+    last = gradient;
     if (parameter->dimension > 0) gradient = allocate(gradient.shape(), gradient.dtype(), {&in_shard_order_rule});
   }
   {

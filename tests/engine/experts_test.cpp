@@ -257,6 +257,22 @@ TEST_CASE("A torchtitan pipeline's folded stages have the peaks of the recorded 
   }
 }
 
+// torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_reduce puts the chunks of a gradient, here of the
+// one that micro-batches were added to in fp32, in the order of its shards where these divide another dimension.
+TEST_CASE("torchtitan: more shards than experts divide their width, under a pipeline, too") {
+  Config config = preset("deepseek-v2-lite", Framework::torchtitan);
+  config.recipe.data_parallel_size = 128;
+  config.recipe.pipeline_parallel = 3;
+  config.recipe.gradient_accumulation_steps = 4;
+  REQUIRE(validate(config).empty());
+  const Recording tape = run_training(config, {.fold = true, .stage = 1});
+  const auto copies = std::count_if(tape.storages.begin(), tape.storages.end(), [](const StorageRecord& s) {
+    return s.made_by->name == std::string("tensor in the order of its shards") && s.dtype == DType::float32 &&
+           s.bytes == 64LL * 1408 * 2048 * 4;  // all experts of one of the three matrices
+  });
+  CHECK(copies > 0);
+}
+
 TEST_CASE("The stages of a torchtitan pipeline hold the states of all 15,706,484,224 parameters between them") {
   const Config config = torchtitan_pipeline_of_experts(PipelineSchedule::one_forward_one_backward);
   const Bytes states = stage_moments(config, 0, true).states + stage_moments(config, 1, true).states;
