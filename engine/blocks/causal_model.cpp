@@ -57,7 +57,7 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
     architecture_->make_embedding();
   else
     architecture_->make_buffers();
-  if (wrapper_ != nullptr && conventions_.shards_every_child && architecture_->model.learned_positions > 0)
+  if (wrapper_ != nullptr && conventions_.shards_every_child && architecture_->model.positions == Positions::learned)
     position_group_ = wrapper_->open_group(ModulePart::embedding);
   architecture_->make_positions();
   make_blocks();

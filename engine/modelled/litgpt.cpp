@@ -1,4 +1,5 @@
 // What litgpt's step (blocks/litgpt) does not do, in litgpt itself or here.
+#include "engine/blocks/litgpt/loss.h"
 #include "engine/config/shard_group.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
@@ -7,6 +8,9 @@ namespace trainmem {
 namespace {
 
 bool divided(const Recipe& r) { return r.data_parallel_size > 1; }
+
+/// Each chunk of the loss is run: so many take seconds.
+constexpr std::int64_t most_chunks = 1 << 15;
 
 constexpr Missing<Config> all_missing[] = {
     {"/model/tie_word_embeddings", "A head that is the embedding, which litgpt never ties, is", "Set it to false.",
@@ -41,6 +45,14 @@ constexpr Missing<Config> all_missing[] = {
      {"/recipe/data_parallel_size", "1"}},
     {"/recipe/loss", "This loss under litgpt is", "Choose chunked, as its fine-tuning does, or full.",
      [](const Config& c) { return c.recipe.loss != Loss::chunked && c.recipe.loss != Loss::full; }, "chunked"},
+    {"/recipe/sequence_length",
+     "A loss of more than 32,768 chunks of 128 tokens under litgpt is",
+     "Give fewer tokens, or choose the full loss.",
+     [](const Config& c) {
+       const std::int64_t tokens = c.recipe.micro_batch_size * c.recipe.sequence_length;
+       return c.recipe.loss == Loss::chunked && tokens / litgpt::chunk_size > most_chunks;
+     },
+     {"/recipe/loss", "full"}},
     {"/recipe/attention", "Another attention than SDPA under litgpt is", "Choose sdpa.",
      [](const Config& c) {
        return c.recipe.attention != AttentionKernel::sdpa && c.recipe.attention != AttentionKernel::sdpa_math;

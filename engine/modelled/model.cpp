@@ -66,6 +66,18 @@ constexpr Fixed fixed_fields[] = {
     {"/model/activation_sparsity_layers", "gemma3n_text", false},
 };
 
+struct Needed {
+  const char* path;
+  const char* types;  ///< model types whose classes do not run without it
+};
+
+constexpr Needed needed_fields[] = {
+    {"/model/altup_num_inputs", "gemma3n_text"},
+    {"/model/laurel_rank", "gemma3n_text"},
+    {"/model/hidden_size_per_layer_input", "gemma3n_text"},
+    {"/model/latent_attention/q_lora_rank", "deepseek_v32,glm_moe_dsa"},  // the indexer takes the compressed query
+};
+
 void add(Issues& issues, const char* path, const std::string& message, const std::string& hint) {
   issues.push_back({"not_yet_modelled", path, message, hint});
 }
@@ -95,8 +107,23 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
             " is not yet modelled.",
         "Set it to " + value_words(field, of_class) + alternative(type, fixed.path));
   }
-  if (llama_form) return;
+  for (const Needed& needed : needed_fields) {
+    const Field& field = *find_field_by_path(needed.path);
+    if (!has_item(needed.types, type) || field.in(config).integer() > 0) continue;
+    add(issues, needed.path,
+        "A model of type " + type + " without " + std::string(field.name()) + " is not yet modelled.",
+        "Give it as config.json does.");
+  }
   const Model& model = config.model;
+  if ((type == "falcon" || type == "stablelm") && !model.parallel_attention_mlp && model.norms_per_layer < 2) {
+    issues.push_back(
+        {"not_yet_modelled",
+         "/model/norms_per_layer",
+         "A layer of a " + type + " model whose MLP follows attention, with one norm, is not yet modelled.",
+         "Set it to 2.",
+         {"/model/norms_per_layer", "2"}});
+  }
+  if (llama_form) return;
   if (model.hidden_size != model.num_attention_heads * model.head_dim) {
     add(issues, "/model/head_dim",
         "Heads of a " + type + " model that do not make up hidden_size are not yet modelled.",

@@ -13,6 +13,7 @@
 #include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/parallel/zero.h"
+#include "engine/presets/huggingface/config.h"
 #include "engine/text/list.h"
 
 namespace trainmem {
@@ -36,6 +37,13 @@ constexpr Missing<Config> all_missing[] = {
        return c.model.model_type == "minimax" && !c.model.layer_types.empty() && c.recipe.sequence_length > 32768;
      },
      "32768"},
+    {"/model/norm_weight", "An RMSNorm without a weight, of a type without a class of transformers, is",
+     "Set it to true.",
+     [](const Config& c) {
+       return !c.model.norm_weight && c.model.norm == Norm::rmsnorm &&
+              huggingface_defaults(c.model.model_type) == nullptr;
+     },
+     "1"},
     {"/recipe/fused_norm", "A fused norm of this model is", "Set it to false.",
      [](const Config& c) {
        return c.recipe.fused_norm && !has_megatron_layers(c) && c.recipe.framework != Framework::torchtitan &&

@@ -44,9 +44,8 @@ ParameterTensors embedding_parameters(const Model& model) {
   ParameterBuilder b(model, -1);
   const std::int64_t width = embedding_width(model);
   b.linear("embedding.weight", nullptr, Kind::embedding, model.vocab_size, width, ParameterSplit::vocabulary);
-  if (model.learned_positions > 0) {
+  if (model.positions == Positions::learned)
     b.matrix("positions.weight", Kind::position, model.learned_positions, model.hidden_size);
-  }
   if (width != model.hidden_size) {
     b.linear("embedding.project_out.weight", nullptr, Kind::embedding, width, model.hidden_size,
              ParameterSplit::replicated);

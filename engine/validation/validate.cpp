@@ -48,14 +48,27 @@ class ModelRules : Rules {
     check_positions();
     check_experts();
     check_layer_types();
+    check_latent_attention();
     check_linear_attention();
     check_layers_apart();
   }
 
  private:
+  static constexpr std::int64_t most_experts = 1 << 16;
+
   void check_heads() {
     not_divisible("/model/num_key_value_heads", "num_attention_heads", model_.num_attention_heads,
                   "num_key_value_heads", model_.num_key_value_heads);
+  }
+
+  /// Queries alone may do without a rank.
+  void check_latent_attention() {
+    const LatentAttention& l = model_.latent_attention;
+    const bool all = l.qk_nope_head_dim > 0 && l.qk_rope_head_dim > 0 && l.v_head_dim > 0;
+    if (l.kv_lora_rank > 0 && !all) {
+      contradiction("/model/latent_attention/v_head_dim", "Latent attention lacks some of its sizes.",
+                    "Give qk_nope_head_dim, qk_rope_head_dim and v_head_dim.");
+    }
   }
 
   /// A gated delta network has all its sizes.
@@ -170,6 +183,16 @@ class ModelRules : Rules {
     if (experts.moe_intermediate_size < 1) {
       issues_.push_back({"missing", "/model/experts/moe_intermediate_size", "moe_intermediate_size is not given.",
                          "Give the inner width of one expert."});
+    }
+    // Each has tensors of its own, in many classes modules: so many take seconds.
+    if (model_.num_hidden_layers * experts.num_experts >
+        most_experts * recipe_.expert_parallel * recipe_.pipeline_parallel)
+      issues_.push_back({"too_large", "/model/experts/num_experts",
+                         "One GPU has more than " + text(most_experts) + " experts, over all its layers.",
+                         "Give fewer, or raise expert_parallel or pipeline_parallel."});
+    if (experts.shared_expert_gate && experts.n_shared_experts == 0) {
+      contradiction("/model/experts/n_shared_experts", "There is a gate of shared experts, and no shared expert.",
+                    "Set it to 1, or shared_expert_gate to false.", {"/model/experts/n_shared_experts", "1"});
     }
     not_divisible("/recipe/expert_parallel", "num_experts", experts.num_experts, "expert_parallel",
                   recipe_.expert_parallel);

@@ -4,7 +4,10 @@
 #include <limits>
 #include <string>
 
+#include "engine/border/link.h"
 #include "engine/config/values.h"
+#include "engine/estimate.h"
+#include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
 #include "tests/catch.h"
@@ -57,6 +60,35 @@ TEST_CASE("validation: adapters are on layers that the model has") {
     config.recipe.lora.targets = "q,down";
     CHECK(validate(config).empty());
   }
+}
+
+TEST_CASE("validation: what a class cannot run without is asked for") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"model=gemma3n-e4b&altup=0", "/model/altup_num_inputs"},
+      {"model=gemma3n-e4b&laurel=0", "/model/laurel_rank"},
+      {"model=gemma3n-e4b&layer_emb=0", "/model/hidden_size_per_layer_input"},
+      {"model=deepseek-v3.2&q_rank=0", "/model/latent_attention/q_lora_rank"},
+      {"model=deepseek-v2-lite&fw=torchtitan&v_dim=0", "/model/latent_attention/v_head_dim"},
+      {"model=qwen3-next-80b-a3b&shared_experts=0", "/model/experts/n_shared_experts"},
+      {"model=falcon-7b&parallel=0", "/model/norms_per_layer"},
+      {"model=grok-1&fw=torchtune&norm_weight=0", "/model/norm_weight"},
+      {"model=mamba-1.4b&fw=deepspeed&lora=8", "/recipe/lora/targets"},
+      {"model=mixtral-8x7b&fw=megatron&experts=65536", "/model/experts/num_experts"},
+      {"model=llama2-7b&fw=litgpt&mbs=65536", "/recipe/sequence_length"}};
+  for (const auto& [link, path] : cases) {
+    INFO(link);
+    const Issues issues = validate(parse_link(link).config);
+    REQUIRE(issues.size() == 1);
+    CHECK(issues[0].path == path);
+  }
+}
+
+// A table that the positions do not use is no parameter: MPT 7B's published number has none.
+TEST_CASE("validation: rows of a table of positions mean nothing without learned positions") {
+  const Config config = parse_link("model=mpt-7b&fw=llm_foundry&dp=4&pos_rows=2048").config;
+  REQUIRE(validate(config).empty());
+  CHECK(parameter_count(config.model) == 6649286656);
+  CHECK(estimate(config).allocated == estimate(parse_link("model=mpt-7b&fw=llm_foundry&dp=4").config).allocated);
 }
 
 TEST_CASE("validation: every field is held to its range") {
