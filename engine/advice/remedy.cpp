@@ -23,10 +23,24 @@ bool may_fit(const Config& config, Bytes allocated) {
   return allocated <= usable_capacity(config.gpu);
 }
 
+/// Peaks after changes, each computed once: prices have most of their changes in common.
+class Peaks {
+ public:
+  /// `config` is what these changes, one after another, make of the start.
+  Bytes after(const Changes& changes, const Config& config) {
+    for (const auto& [made, peak] : known_)
+      if (made == changes) return peak;
+    return known_.emplace_back(changes, estimate_peak(config).allocated).second;
+  }
+
+ private:
+  std::vector<std::pair<Changes, Bytes>> known_;
+};
+
 /// One price: the changes that it buys.
 class Search {
  public:
-  Search(const Config& config, const std::vector<Cost>& allowed) : start_(config) {
+  Search(const Config& config, const std::vector<Cost>& allowed, Peaks& peaks) : start_(config), peaks_(peaks) {
     for (const Change& change : all_changes()) {
       if (std::find(allowed.begin(), allowed.end(), change.cost) != allowed.end()) allowed_.push_back(&change);
     }
@@ -35,7 +49,7 @@ class Search {
   Remedy run() {
     Config config = start_;
     take_kernels(config);
-    Bytes peak = estimate_peak(config).allocated;
+    Bytes peak = peaks_.after(made_, config);
     while (made_.size() < most_changes) {
       // Where the tensors fit and the pools around them do not, less of the pools has to lie unused.
       const bool pools_alone = may_fit(config, peak);
@@ -78,7 +92,9 @@ class Search {
       Config changed = config;
       if (!make(**i, changed)) continue;
       tried = *i;
-      const Bytes after = estimate_peak(changed).allocated;
+      Changes changes = made_;
+      changes.push_back(*i);
+      const Bytes after = peaks_.after(changes, changed);
       if (after >= peak) continue;
       peak = after;
       best = *i;
@@ -90,8 +106,8 @@ class Search {
     return true;
   }
 
-  static bool fits(Remedy& remedy) {
-    if (!may_fit(remedy.config, estimate_peak(remedy.config).allocated)) return false;
+  bool fits(Remedy& remedy) const {
+    if (!may_fit(remedy.config, peaks_.after(remedy.changes, remedy.config))) return false;
     remedy.after = outcome(remedy.config);
     return remedy.after.verdict.fit == Fit::fits && remedy.after.host <= host_memory_of_a_gpu;
   }
@@ -129,6 +145,7 @@ class Search {
   }
 
   const Config& start_;
+  Peaks& peaks_;
   Changes allowed_;
   Changes made_;
 };
@@ -149,9 +166,10 @@ std::vector<Remedy> find_remedies(const Config& config, const std::vector<Sugges
                                              {Cost::none, Cost::speed, Cost::numbers},
                                              {Cost::none, Cost::speed, Cost::adapters},
                                              {Cost::none, Cost::speed, Cost::gpus}};
+  Peaks peaks;
   const auto remedy = [&](const std::vector<Cost>& allowed) {
     Remedy found = single(singles, allowed);
-    return found.changes.empty() ? Search(config, allowed).run() : found;
+    return found.changes.empty() ? Search(config, allowed, peaks).run() : found;
   };
   for (const std::vector<Cost>& allowed : same_training) {
     Remedy found = remedy(allowed);
