@@ -80,3 +80,17 @@ TEST_CASE("Hugging Face: keys that change memory and no forward has") {
   CHECK(issues[0].code == "not_yet_modelled");
   CHECK(issues[0].path == path);
 }
+
+// Classes that say the kinds of their layers one by one are asked for no more layers than a model may have.
+TEST_CASE("Hugging Face: a number of layers beyond all models is refused, not counted through") {
+  const auto layers = GENERATE("1000000000000", "1e300", "-5", "0");
+  const auto rest = GENERATE(R"("model_type": "jamba")", R"("model_type": "gemma3n_text")",
+                             R"("model_type": "lfm2", "full_attn_idxs": [0])", R"("model_type": "olmo_hybrid")",
+                             R"("model_type": "deepseek_v32")");
+  CAPTURE(layers, rest);
+  Issues issues;
+  read(R"({"num_hidden_layers": )" + std::string(layers) + ", " + rest + "}", issues);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].code == "out_of_range");
+  CHECK(issues[0].path == "/num_hidden_layers");
+}

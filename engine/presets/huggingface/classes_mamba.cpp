@@ -97,7 +97,7 @@ void read_jamba(Model& model, const Keys& keys, Issues& issues) {
   keys.read(period, {"attn_layer_period"});
   keys.read(offset, {"attn_layer_offset"});
   std::vector<LayerType> pattern;
-  for (std::int64_t i = 0; i < model.num_hidden_layers && i < 1024; ++i)
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i)
     pattern.push_back(period > 0 && i % period == offset ? LayerType::full_attention : LayerType::mamba);
   model.layer_types = layer_types_text(std::move(pattern));
   Experts& experts = model.experts;

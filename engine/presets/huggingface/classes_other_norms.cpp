@@ -52,10 +52,11 @@ Model cohere2_moe() {
 /// The pattern begins anew after the dense layers, which have no window.
 void set_layers_after_dense(Model& model) {
   std::vector<LayerType> layers;
-  for (std::int64_t i = -model.experts.first_k_dense_replace; i < model.num_hidden_layers; ++i)
-    if (layers.size() < static_cast<std::size_t>(model.num_hidden_layers.value()))
-      layers.push_back(i < 0 || layer_type(model, i) == LayerType::full_attention ? LayerType::full_attention
-                                                                                  : LayerType::sliding_attention);
+  for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
+    const std::int64_t i = layer - model.experts.first_k_dense_replace;
+    layers.push_back(i < 0 || layer_type(model, i) == LayerType::full_attention ? LayerType::full_attention
+                                                                                : LayerType::sliding_attention);
+  }
   model.layer_types = layer_types_text(layers);
 }
 

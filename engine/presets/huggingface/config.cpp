@@ -2,6 +2,7 @@
 // do otherwise their own readers say.
 #include "engine/presets/huggingface/config.h"
 
+#include "engine/config/fields.h"
 #include "engine/presets/huggingface/classes.h"
 #include "engine/presets/huggingface/keys.h"
 #include "engine/presets/huggingface/unknown.h"
@@ -52,6 +53,16 @@ void read_sizes(Model& model, const HuggingFaceKeys& keys) {
   keys.read(model.max_position_embeddings, {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len"});
   keys.read(model.tie_word_embeddings, {"tie_word_embeddings"});
   keys.read(model.word_embed_proj_dim, {"word_embed_proj_dim"});
+}
+
+/// Kinds of layers are read layer by layer: only of as many as a model may have.
+bool has_layers_in_range(const Model& model, Issues& issues) {
+  const Field& layers = *find_field_by_path("/model/num_hidden_layers");
+  const std::int64_t given = model.num_hidden_layers;
+  if (static_cast<double>(given) >= layers.minimum && static_cast<double>(given) <= layers.maximum) return true;
+  issues.push_back({"out_of_range", "/num_hidden_layers", "num_hidden_layers cannot be " + std::to_string(given) + ".",
+                    "Give " + allowed_values(layers) + "."});
+  return false;
 }
 
 void read_switches(Model& model, const HuggingFaceKeys& keys, HuggingFaceClass::AttentionBias bias) {
@@ -198,6 +209,7 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues, st
   // A class that has as many key/value heads as heads by default follows the number of heads that is given.
   if (model.num_key_value_heads == model.num_attention_heads) model.num_key_value_heads = 0;
   read_sizes(model, keys);
+  if (!has_layers_in_range(model, issues)) return model;
   read_switches(model, keys, own->attention_bias);
   read_activation(model, keys, issues);
   read_sliding_window(model, keys, issues);

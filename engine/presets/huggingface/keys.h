@@ -1,6 +1,7 @@
 // Part of reading a config.json: its keys, looked up.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "engine/presets/huggingface/config.h"
+#include "engine/text/numbers.h"
 
 namespace trainmem {
 
@@ -36,10 +38,10 @@ class HuggingFaceKeys {
 
   // Each leaves the target as it is if no name has a value, or a number in quotes.
   void read(std::int64_t& target, Names names) const {
-    if (const auto* value = find_number(names); value != nullptr) target = static_cast<std::int64_t>(value->number);
+    if (const auto* value = find_number(names); value != nullptr) target = whole(value->number);
   }
   void read(Size& target, Names names) const {
-    if (const auto* value = find_number(names); value != nullptr) target = static_cast<std::int64_t>(value->number);
+    if (const auto* value = find_number(names); value != nullptr) target = whole(value->number);
   }
   void read(double& target, Names names) const {
     if (const auto* value = find_number(names); value != nullptr) target = value->number;
@@ -62,6 +64,12 @@ class HuggingFaceKeys {
 
  private:
   using Entry = HuggingFaceConfig::value_type;
+
+  /// What is beyond every whole number, infinity among it, becomes one that no field allows.
+  static std::int64_t whole(double number) {
+    constexpr auto limit = static_cast<double>(exact_limit);
+    return static_cast<std::int64_t>(std::min(std::max(-limit, number), limit));
+  }
 
   const HuggingFaceValue* find_number(Names names) const;
 
