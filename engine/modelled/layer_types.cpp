@@ -60,6 +60,9 @@ bool has_other_mixers(const Config& c) {
 /// Types whose Mamba layers are those of the first Mamba.
 bool has_first_mamba(const Model& model) { return has_item("mamba,falcon_mamba,jamba", model.model_type); }
 
+/// Each chunk is run, in each layer: so many take seconds.
+constexpr std::int64_t most_chunked_tokens = 1 << 21;
+
 constexpr Missing<Config> missing[] = {
     {"/model/mamba/time_step_rank", "The other kind of Mamba's layers in a model of this type is",
      "Mamba 1 has a rank and heads of one channel, Mamba 2 none.",
@@ -86,6 +89,13 @@ constexpr Missing<Config> missing[] = {
     {"/recipe/fast_path", "Normalised Mamba layers of Falcon-H1 by PyTorch's operations are", "Set it to true.",
      [](const Config& c) {
        return !c.recipe.fast_path && c.model.model_type == "falcon_h1" && c.model.mamba.gated_norm;
+     },
+     "1"},
+    {"/recipe/fast_path", "A gated delta rule by PyTorch's operations, over so many chunks of 64 tokens, is",
+     "Set it to true, or give a shorter sequence.",
+     [](const Config& c) {
+       const std::int64_t tokens_of_all_layers = c.recipe.sequence_length * c.model.num_hidden_layers;
+       return !c.recipe.fast_path && has_linear_attention(c) && tokens_of_all_layers > most_chunked_tokens;
      },
      "1"},
     {"/recipe/quantization", "Quantised weights of Mamba layers, whose kernels read them, are", "Set it to none.",

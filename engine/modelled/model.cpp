@@ -123,12 +123,12 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
          "Set it to 2.",
          {"/model/norms_per_layer", "2"}});
   }
-  if (llama_form) return;
-  if (model.hidden_size != model.num_attention_heads * model.head_dim) {
+  if ((!llama_form || type == "dbrx") && model.hidden_size != model.num_attention_heads * model.head_dim) {
     add(issues, "/model/head_dim",
         "Heads of a " + type + " model that do not make up hidden_size are not yet modelled.",
         "Give hidden_size / num_attention_heads.");
   }
+  if (llama_form) return;
   if (type == "codegen" && model.num_attention_heads % 4 != 0) {
     add(issues, "/model/num_attention_heads",
         "Heads of a codegen model that are no multiple of 4 are not yet modelled.",

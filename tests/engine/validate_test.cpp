@@ -71,8 +71,11 @@ TEST_CASE("validation: what a class cannot run without is asked for") {
       {"model=deepseek-v2-lite&fw=torchtitan&v_dim=0", "/model/latent_attention/v_head_dim"},
       {"model=qwen3-next-80b-a3b&shared_experts=0", "/model/experts/n_shared_experts"},
       {"model=falcon-7b&parallel=0", "/model/norms_per_layer"},
+      {"model=dbrx&hidden=4096", "/model/head_dim"},  // DbrxAttention gives its result the shape of the hidden states
       {"model=grok-1&fw=torchtune&norm_weight=0", "/model/norm_weight"},
       {"model=mamba-1.4b&fw=deepspeed&lora=8", "/recipe/lora/targets"},
+      {"model=moonlight-16b-a3b&fw=megatron&pos=none", "/model/positions"},
+      {"model=olmo-hybrid-7b&fast_path=0&seq=131072", "/recipe/fast_path"},
       {"model=mixtral-8x7b&fw=megatron&experts=65536", "/model/experts/num_experts"},
       {"model=llama2-7b&fw=litgpt&mbs=65536", "/recipe/sequence_length"}};
   for (const auto& [link, path] : cases) {
