@@ -37,16 +37,6 @@ struct InFlight {
   Tensor output;  ///< its graph; the storage is gone on all stages but the last
 };
 
-/// schedules.py, deallocate_output_tensor: the graph without the storage.
-Tensor without_storage(const Tensor& output) {
-  Tensor root = allocate_nothing(output.shape(), output.dtype());
-  root->grad_fn = output->grad_fn;
-  root->output_number = output->output_number;
-  root->requires_grad = true;
-  root->leaf = false;
-  return root;
-}
-
 class StageTraining {
  public:
   StageTraining(const Config& config, const StepOptions& options, Run& run)

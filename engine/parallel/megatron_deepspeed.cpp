@@ -186,16 +186,6 @@ class StageTraining {
     in_flight_.push_back(std::move(slot));
   }
 
-  /// The graph of a tensor.
-  static Tensor without_storage(const Tensor& output) {
-    Tensor root = allocate_nothing(output.shape(), output.dtype());
-    root->grad_fn = output->grad_fn;
-    root->output_number = output->output_number;
-    root->requires_grad = true;
-    root->leaf = false;
-    return root;
-  }
-
   void backward() {
     phase(Phase::backward, " backward");
     Slot slot = std::move(in_flight_.front());

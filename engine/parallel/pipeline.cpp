@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
 
 namespace trainmem {
@@ -228,6 +229,15 @@ void run_order(const std::vector<PipelineStretch>& order, bool fold,
     }
     for (std::int64_t i = 0; i < taken(stretch, fold); ++i) once();
   }
+}
+
+Tensor without_storage(const Tensor& output) {
+  Tensor root = allocate_nothing(output.shape(), output.dtype());
+  root->grad_fn = output->grad_fn;
+  root->output_number = output->output_number;
+  root->requires_grad = true;
+  root->leaf = false;
+  return root;
 }
 
 }  // namespace trainmem

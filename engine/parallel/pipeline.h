@@ -7,6 +7,7 @@
 
 #include "engine/config.h"
 #include "engine/tensor/few.h"
+#include "engine/tensor/tensor.h"
 
 namespace trainmem {
 
@@ -78,5 +79,9 @@ void run_order(const std::vector<PipelineStretch>& order, bool fold,
 inline constexpr std::int64_t longest_steady = 2;
 /// Micro-batches that run_order takes, of those that the step has.
 std::int64_t micro_batches_taken(const std::vector<PipelineStretch>& order, bool fold);
+
+/// A stage's output that was sent on: its graph, without the storage. Megatron-Core pipeline_parallel/schedules.py,
+/// deallocate_output_tensor.
+Tensor without_storage(const Tensor& output);
 
 }  // namespace trainmem
