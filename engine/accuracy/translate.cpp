@@ -8,6 +8,7 @@
 
 #include "engine/config/fields.h"
 #include "engine/config/words.h"
+#include "engine/launch/module_names.h"
 
 namespace trainmem {
 namespace {
@@ -116,39 +117,7 @@ void read_checkpointing(Settings& settings, Recipe& recipe) {
   }
 }
 
-// peft's names of linear layers in our words; some are several of ours in one. GPT-2 has two layers named c_proj.
 std::string lora_targets(Settings& settings, const json& modules, const std::string& model_type) {
-  struct Name {
-    std::string_view module;
-    const char* targets;
-  };
-  constexpr Name names[] = {{"q_proj", "q"},
-                            {"k_proj", "k"},
-                            {"v_proj", "v"},
-                            {"q_a_proj", "q"},
-                            {"q_b_proj", "q"},
-                            {"kv_a_proj_with_mqa", "k,v"},
-                            {"kv_b_proj", "k,v"},
-                            {"o_proj", "o"},
-                            {"gate_proj", "gate"},
-                            {"up_proj", "up"},
-                            {"down_proj", "down"},
-                            {"w1", "gate"},
-                            {"w3", "up"},
-                            {"w2", "down"},
-                            {"c_attn", "q,k,v"},
-                            {"c_fc", "up"},
-                            {"qkv_proj", "q,k,v"},
-                            {"query_key_value", "q,k,v"},
-                            {"Wqkv", "q,k,v"},
-                            {"gate_up_proj", "gate,up"},
-                            {"out_proj", "o"},
-                            {"dense", "o"},
-                            {"dense_h_to_4h", "up"},
-                            {"dense_4h_to_h", "down"},
-                            {"fc1", "up"},
-                            {"fc2", "down"},
-                            {"c_proj", "down"}};
   if (modules.is_string()) {
     if (modules == "all-linear") return model_type == "gpt2" ? "q,k,v,o,up,down" : "q,k,v,o,gate,up,down,other";
     settings.reject("lora target_modules '" + modules.get<std::string>() + "' is not known");
@@ -156,14 +125,9 @@ std::string lora_targets(Settings& settings, const json& modules, const std::str
   }
   std::string targets;
   for (const json& module : modules) {
-    const auto found = std::find_if(std::begin(names), std::end(names),
-                                    [&](const Name& name) { return name.module == module.get<std::string>(); });
-    if (found == std::end(names)) {
-      settings.reject("lora target module '" + module.get<std::string>() + "' is not known");
-    } else {
-      targets += (targets.empty() ? "" : ",") + std::string(found->targets);
-      if ((model_type == "gpt2" || model_type == "gpt_bigcode") && found->module == "c_proj") targets += ",o";
-    }
+    const std::string_view found = projections_of_module(module.get<std::string>(), model_type);
+    if (found.empty()) settings.reject("lora target module '" + module.get<std::string>() + "' is not known");
+    targets += (targets.empty() ? "" : ",") + std::string(found);
   }
   return targets;
 }

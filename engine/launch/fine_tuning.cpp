@@ -7,8 +7,10 @@
 #include <string_view>
 
 #include "engine/config/values.h"
+#include "engine/launch/module_names.h"
 #include "engine/presets/apply.h"
 #include "engine/presets/presets.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -50,50 +52,7 @@ constexpr OptimizerWord optimizers[] = {
     {"came_pytorch", "came", nullptr},
 };
 
-struct ModuleName {
-  std::string_view module;
-  std::string_view projections;
-};
-
-constexpr std::string_view projections[] = {"q", "k", "v", "o", "gate", "up", "down"};
-constexpr std::string_view every_projection = "q k v o gate up down other";
-
-/// Names of the classes of transformers and torchtune.
-constexpr ModuleName modules[] = {
-    {"q_proj", "q"},
-    {"k_proj", "k"},
-    {"v_proj", "v"},
-    {"o_proj", "o"},
-    {"output_proj", "o"},
-    {"out_proj", "o"},
-    {"dense", "o"},
-    {"gate_proj", "gate"},
-    {"up_proj", "up"},
-    {"down_proj", "down"},
-    {"w1", "gate"},
-    {"w3", "up"},
-    {"w2", "down"},
-    {"c_attn", "q k v"},
-    {"query_key_value", "q k v"},
-    {"qkv_proj", "q k v"},
-    {"gate_up_proj", "gate up"},
-    {"c_fc", "up"},
-    {"fc1", "up"},
-    {"fc2", "down"},
-    {"dense_h_to_4h", "up"},
-    {"dense_4h_to_h", "down"},
-    {"all", every_projection},
-    {"all-linear", every_projection},
-};
-
-bool has_word(std::string_view words, std::string_view word) {
-  while (!words.empty()) {
-    const std::string_view first = words.substr(0, words.find(' '));
-    if (first == word) return true;
-    words.remove_prefix(std::min(words.size(), first.size() + 1));
-  }
-  return false;
-}
+constexpr std::string_view every_projection = "q,k,v,o,gate,up,down,other";
 
 /// The words of "[a, 'b']", "a,b" or "a b".
 std::vector<std::string_view> items(std::string_view list) {
@@ -220,18 +179,16 @@ void take_lora_targets(SettingsReading& reading, const char* key) {
   std::string found;
   std::string unknown;
   for (const std::string_view name : items(*value)) {
-    const auto* known =
-        std::find_if(std::begin(modules), std::end(modules), [&](const ModuleName& one) { return one.module == name; });
-    if (known != std::end(modules)) {
-      found += ' ' + std::string(known->projections);
-    } else {
-      unknown += (unknown.empty() ? "" : ", ") + std::string(name);
-    }
+    const bool all = name == "all" || name == "all-linear";
+    const std::string_view known =
+        all ? every_projection : projections_of_module(name, reading.out().config.model.model_type);
+    std::string& list = known.empty() ? unknown : found;
+    list += (list.empty() ? "" : known.empty() ? ", " : ",") + std::string(known.empty() ? name : known);
   }
   std::string targets;
-  for (const std::string_view projection : projections) {
-    if (has_word(found, projection)) targets += (targets.empty() ? "" : ",") + std::string(projection);
-  }
+  for_each_item(every_projection, [&](std::string_view projection) {
+    if (has_item(found, projection)) targets += (targets.empty() ? "" : ",") + std::string(projection);
+  });
   if (targets.empty()) {
     reading.leave(key, "None of these names is a projection that is known here.");
     return;

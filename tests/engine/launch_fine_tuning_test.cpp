@@ -61,6 +61,21 @@ TEST_CASE("Trainer arguments: run_clm.py by torchrun, with DeepSpeed's file by i
   CHECK(why(import, "do_train").empty());
 }
 
+// models/{deepseek_v2,dbrx,gpt2}/modeling_*.py name their layers so; peft's all-linear is every linear layer but the
+// head.
+TEST_CASE("Trainer arguments: modules have the names of the model's class") {
+  const auto targets = [](const char* model, const char* modules) {
+    return value(import_text(std::string("train.py --use_peft --model_name_or_path ") + model +
+                             " --lora_target_modules " + modules),
+                 "/recipe/lora/targets");
+  };
+  CHECK(targets("deepseek-ai/DeepSeek-V2-Lite", "q_a_proj q_b_proj kv_b_proj") == "q,k,v");
+  CHECK(targets("databricks/dbrx-base", "Wqkv") == "q,k,v");
+  CHECK(targets("openai-community/gpt2", "c_attn c_proj") == "q,k,v,o,down");
+  CHECK(targets("bigcode/starcoder2-3b", "c_fc c_proj") == "up,down");
+  CHECK(targets("meta-llama/Llama-2-7b-hf", "all-linear") == "q,k,v,o,gate,up,down,other");
+}
+
 TEST_CASE("Trainer arguments: quantisation, modules by name, FSDP; a model that is not known") {
   const Import import = import_text(
       "accelerate launch --num_processes 4 train.py --model_name_or_path someone/unheard-of-7b --load_in_4bit "
@@ -113,7 +128,7 @@ bf16: true
   CHECK(value(import, "/recipe/sequence_length") == "2048");
   CHECK(value(import, "/recipe/gradient_accumulation_steps") == "8");
   CHECK(value(import, "/recipe/lora/rank") == "8");
-  CHECK(value(import, "/recipe/lora/targets") == "q,k,v,o,gate,up,down");
+  CHECK(value(import, "/recipe/lora/targets") == "q,k,v,o,gate,up,down,other");
   CHECK(value(import, "/recipe/recomputation") == "full");  // disable_gradient_checkpointing is false
   CHECK(value(import, "/recipe/weights_dtype") == "bf16");
   CHECK(why(import, "template").empty());
