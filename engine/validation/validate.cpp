@@ -140,9 +140,10 @@ class ModelRules : Rules {
 
   void check_positions() {
     const auto turned = static_cast<std::int64_t>(static_cast<double>(model_.head_dim) * model_.partial_rotary_factor);
-    if (model_.positions == Positions::rope && (turned % 2 != 0 || model_.global_head_dim % 2 != 0)) {
+    const bool none = turned == 0 && model_.head_dim > 0;
+    if (model_.positions == Positions::rope && (turned % 2 != 0 || none || model_.global_head_dim % 2 != 0)) {
       issues_.push_back({"not_divisible", "/model/partial_rotary_factor",
-                         "Rotary positions turn pairs, and " + text(turned) + " elements of a head are an odd number.",
+                         "Rotary positions turn pairs, and " + text(turned) + " elements of a head make none up.",
                          "Give a factor whose share of head_dim is even."});
     }
     if (model_.positions != Positions::learned) return;

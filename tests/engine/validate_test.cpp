@@ -71,6 +71,7 @@ TEST_CASE("validation: what a class cannot run without is asked for") {
       {"model=deepseek-v2-lite&fw=torchtitan&v_dim=0", "/model/latent_attention/v_head_dim"},
       {"model=qwen3-next-80b-a3b&shared_experts=0", "/model/experts/n_shared_experts"},
       {"model=falcon-7b&parallel=0", "/model/norms_per_layer"},
+      {"model=llama2-7b&rotary=0", "/model/partial_rotary_factor"},
       {"model=dbrx&hidden=4096", "/model/head_dim"},  // DbrxAttention gives its result the shape of the hidden states
       {"model=grok-1&fw=torchtune&norm_weight=0", "/model/norm_weight"},
       {"model=mamba-1.4b&fw=deepspeed&lora=8", "/recipe/lora/targets"},
