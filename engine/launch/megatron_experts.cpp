@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "engine/config/text.h"
 #include "engine/parameters/parameters.h"
@@ -11,7 +10,7 @@
 namespace trainmem {
 namespace {
 
-using Pattern = std::vector<bool>;  // of each layer, whether its MLP is experts
+using Pattern = std::string;  // a letter for each layer: 1 has experts, 0 has none
 
 /// Reads a sum of Python's lists, each perhaps taken several times: "([0]*3+[1]*58)".
 class PatternReader {
@@ -26,14 +25,13 @@ class PatternReader {
       Pattern items;
       if (!take('[')) return {};
       while (!take(']')) {
-        if (text_.empty()) return {};
-        items.push_back(take('1'));
-        if (!items.back() && !take('0')) return {};
+        const bool has = take('1');
+        if (!has && !take('0')) return {};
+        items += has ? '1' : '0';
         take(',');
       }
       if (items.empty()) return {};
-      for (std::int64_t times = take('*') ? number() : 1; times > 0 && out.size() <= layers; --times)
-        out.insert(out.end(), items.begin(), items.end());
+      for (std::int64_t times = take('*') ? number() : 1; times > 0 && out.size() <= layers; --times) out += items;
     } while (take('+') && out.size() <= layers);
     take(')');
     return text_.empty() ? out : Pattern{};
@@ -58,23 +56,23 @@ class PatternReader {
 
 Pattern pattern_of(const Model& model) {
   Pattern out;
-  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) out.push_back(layer_kind(model, i).experts);
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) out += layer_kind(model, i).experts ? '1' : '0';
   return out;
 }
 
 /// Sets which layers have experts; false: the model's fields cannot say that.
 bool set_pattern(const Pattern& pattern, Model& model) {
-  const auto first = std::find(pattern.begin(), pattern.end(), true);
-  if (first == pattern.end()) return false;
-  const auto second = std::find(first + 1, pattern.end(), true);
-  Model changed = model;
-  changed.experts.first_k_dense_replace = first - pattern.begin();
-  changed.experts.moe_layer_freq = second == pattern.end() ? 1 : second - first;
+  const std::size_t first = pattern.find('1');
+  if (first == Pattern::npos) return false;
+  const std::size_t second = pattern.find('1', first + 1);
+  const std::size_t every = second == Pattern::npos ? 1 : second - first;
+  const Experts before = model.experts;
+  model.experts.moe_layer_freq = static_cast<std::int64_t>(every);
   // A frequency says where the first one is, too.
-  if (changed.experts.moe_layer_freq > 1) changed.experts.first_k_dense_replace = 0;
-  if (pattern_of(changed) != pattern) return false;
-  model = changed;
-  return true;
+  model.experts.first_k_dense_replace = every > 1 ? 0 : static_cast<std::int64_t>(first);
+  if (pattern_of(model) == pattern) return true;
+  model.experts = before;
+  return false;
 }
 
 /// Whole numbers: experts in every n-th layer, from the first layer on.
@@ -85,8 +83,8 @@ void read_layers(SettingsReading& reading) {
   Model& model = reading.out().config.model;
   const auto layers = static_cast<std::size_t>(model.num_hidden_layers.value());
   const std::int64_t every = reading.integer(key, 0);
-  Pattern pattern(layers);
-  for (std::size_t i = 0; every > 0 && i < layers; ++i) pattern[i] = i % static_cast<std::size_t>(every) == 0;
+  Pattern pattern(layers, '0');
+  for (std::size_t i = 0; every > 0 && i < layers; i += static_cast<std::size_t>(every)) pattern[i] = '1';
   if (every == 0) pattern = PatternReader(*value).read(layers);
   if (!set_pattern(pattern, model)) return reading.leave(key, "Counted are experts in every layer.");
   reading.note(key, "/model/experts/first_k_dense_replace", std::to_string(model.experts.first_k_dense_replace));
@@ -95,9 +93,9 @@ void read_layers(SettingsReading& reading) {
 
 std::string layers_text(const Pattern& pattern) {
   std::string out;
-  for (auto at = pattern.begin(); at != pattern.end();) {
-    const auto next = std::find(at, pattern.end(), !*at);
-    out += std::string(out.empty() ? "" : "+") + (*at ? "[1]*" : "[0]*") + std::to_string(next - at);
+  for (std::size_t at = 0; at < pattern.size();) {
+    const std::size_t next = std::min(pattern.find_first_not_of(pattern[at], at), pattern.size());
+    out += std::string(out.empty() ? "" : "+") + '[' + pattern[at] + "]*" + std::to_string(next - at);
     at = next;
   }
   return "'(" + out + ")'";
@@ -140,8 +138,7 @@ void write_megatron_experts(const Config& config, Settings& out) {
   const bool gathers = config.recipe.expert_dispatcher == ExpertDispatcher::all_gather;
   out.push_back({"--moe-token-dispatcher-type", gathers ? "allgather" : "alltoall"});
   const Pattern pattern = pattern_of(model);
-  if (std::find(pattern.begin(), pattern.end(), false) != pattern.end())
-    out.push_back({"--moe-layer-freq", layers_text(pattern)});
+  if (pattern.find('0') != Pattern::npos) out.push_back({"--moe-layer-freq", layers_text(pattern)});
   if (experts.n_shared_experts > 0)
     out.push_back({"--moe-shared-expert-intermediate-size", std::to_string(shared_expert_width(model))});
   if (experts.router_bias) {  // a bias is for sigmoids alone
