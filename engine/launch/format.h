@@ -18,7 +18,7 @@ namespace trainmem {
 enum class Write : std::uint8_t { if_set, always, never };  ///< if_set: where it differs from the framework's default
 
 /// Why a key is not used that matters.
-inline constexpr const char* not_counted = "It changes memory; this version does not count it.";
+inline constexpr const char* uncounted = "It changes memory; this version does not count it.";
 inline constexpr const char* other_loss =
     "Counted is the loss of a language model, without a second model or pairs of answers.";
 

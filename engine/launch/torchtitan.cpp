@@ -41,7 +41,7 @@ constexpr KeyRule rules[] = {
     {"parallelism.context_parallel_degree", "/recipe/context_parallel"},
     {"parallelism.expert_parallel_degree", "/recipe/expert_parallel"},
     {"parallelism.expert_tensor_parallel_degree", "/recipe/expert_tensor_parallel"},
-    {"parallelism.enable_async_tensor_parallel", nullptr, "true", "It changes memory; this version does not count it."},
+    {"parallelism.enable_async_tensor_parallel", nullptr, "true", uncounted},
 };
 
 struct Flavor {

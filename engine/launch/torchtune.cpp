@@ -42,7 +42,7 @@ constexpr KeyRule rules[] = {
     {"model.lora_rank", "/recipe/lora/rank"},
     {"model.lora_dropout", "/recipe/lora/dropout"},
     {"model.quantize_base", "/recipe/quantization", "true", "nf4_double"},
-    {"model.apply_lora_to_output", nullptr, "true", not_counted},
+    {"model.apply_lora_to_output", nullptr, "true", uncounted},
     {"model.use_dora", nullptr, "true", "DoRA is counted as LoRA."},
     {"fsdp_cpu_offload", "/recipe/offload_parameters", "true", "1"},
     {"fsdp_cpu_offload", "/recipe/offload_optimizer", "true", "1"},

@@ -71,7 +71,9 @@ std::vector<std::string> not_counted(const Config& config) {
   if (torch && recipe.data_parallel == DataParallel::ddp && recipe.data_parallel_size > 1)
     sentences.emplace_back("DDP's buckets are counted as one buffer: how they are split can move reserved memory.");
   if (!torch && config.model.experts.num_experts > 0)
-    sentences.emplace_back("The load-balancing loss of the routers, and padding of experts to a capacity.");
+    sentences.emplace_back(config.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::none
+                               ? "The load-balancing loss of the routers, and padding of experts to a capacity."
+                               : "Padding of experts to a capacity.");
   return sentences;
 }
 

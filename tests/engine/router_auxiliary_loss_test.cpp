@@ -6,6 +6,7 @@
 
 #include "engine/config/values.h"
 #include "engine/launch/import.h"
+#include "engine/modelled/not_counted.h"
 #include "engine/presets/apply.h"
 #include "engine/step.h"
 #include "engine/tensor/tensor.h"
@@ -110,4 +111,16 @@ TEST_CASE("The loss that balances experts: Megatron's arguments say it together"
   CHECK(read("--moe-router-load-balancing-type aux_loss") == RouterAuxiliaryLoss::none);
   CHECK(read("--moe-router-load-balancing-type sinkhorn --moe-aux-loss-coeff 1e-2") == RouterAuxiliaryLoss::none);
   CHECK(read("--moe-aux-loss-coeff 0.0") == RouterAuxiliaryLoss::none);
+}
+
+TEST_CASE("The loss that balances experts: what is counted is not among what is not") {
+  const auto names_the_loss = [](RouterAuxiliaryLoss loss) {
+    Config config = of_preset("mixtral-8x7b", loss);
+    config.recipe = default_recipe(Framework::megatron);
+    std::string all;
+    for (const std::string& sentence : not_counted(config)) all += sentence;
+    return all.find("load-balancing loss") != std::string::npos;
+  };
+  CHECK(names_the_loss(RouterAuxiliaryLoss::none));
+  CHECK_FALSE(names_the_loss(RouterAuxiliaryLoss::unmasked));
 }
