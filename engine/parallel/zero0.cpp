@@ -29,7 +29,6 @@ void Zero0::wrap() {
   const Place place("data parallelism", Component::weights);
   for (const RegisteredParameter& parameter : active_run().parameters)
     if (parameter.tensor.requires_grad()) weights_.push_back(parameter.tensor);
-  if (weights_.empty()) return;  // adapters that no layer has: validation says so
   dtype_ = weights_[0].dtype();
   Size elements = 0;
   for (const Tensor& weight : weights_) elements = elements + weight.elements();

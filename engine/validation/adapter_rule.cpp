@@ -7,8 +7,12 @@ namespace trainmem {
 
 namespace {
 
-/// The model made, and not stepped.
-bool has_adapters(const Config& config) {
+/// The model made, and not stepped: on one GPU, for nothing can be divided where nothing is trained.
+bool has_adapters(Config config) {
+  Recipe& recipe = config.recipe;
+  if (recipe.framework == Framework::deepspeed) recipe.framework = Framework::transformers;
+  recipe.data_parallel = DataParallel::ddp;
+  recipe.data_parallel_size = 1;
   return run_training(config, {.steps = 0, .fold = true}).adapter_elements > 0;
 }
 
