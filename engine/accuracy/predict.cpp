@@ -1,6 +1,7 @@
 #include "engine/accuracy/predict.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "engine/blocks/architecture.h"
@@ -70,7 +71,8 @@ Prediction predict(const TraceCase& trace) {
   if (!prediction.refused.empty()) return prediction;
   StepOptions options;
   options.steps = trace.steps;
-  const DispatchMode as_under_a_recorder;
+  std::optional<DispatchMode> as_under_a_recorder;
+  if (trace.dispatch_mode) as_under_a_recorder.emplace();
   const KeepsLastBlock as_wrapped(trace.keeps_last_block);
   prediction.recording = as_recorded(run_training(config, options));
   prediction.phases = phases_of(prediction.recording);

@@ -29,6 +29,7 @@ TraceCase read_case(const json& object, const std::string& file) {
   result.family = object.at("model").at("model_type").get<std::string>();
   result.steps = object.at("config").value("steps", 2);
   result.parameters = object.value("parameters", std::int64_t{0});
+  result.dispatch_mode = object.value("dispatch_mode", true);
   for (const json& phase : object.at("phases")) {
     RecordedPhase recorded;
     recorded.name = phase.at("phase").get<std::string>();

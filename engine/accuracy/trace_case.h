@@ -48,6 +48,7 @@ struct TraceCase {
   std::string cannot_translate;  ///< the reason; empty: config is meaningful
   Config config;
   bool keeps_last_block = false;  ///< see parallel/keeps_last_block.h
+  bool dispatch_mode = true;      ///< recorded under one: see tensor/dispatch_mode.h
   int steps = 2;
   std::int64_t parameters = 0;
   std::vector<RecordedPhase> phases;

@@ -29,14 +29,16 @@ void accumulate(const Tensor& leaf, Tensor gradient) {
   if (body->gradient_hook) body->gradient_hook(leaf);
 }
 
-/// Adds a gradient that arrives where another one waits: torch/csrc/autograd/input_buffer.cpp, accumulate().
+/// Adds a gradient that arrives where another one waits: torch/csrc/autograd/input_buffer.cpp, accumulate(). Autograd
+/// knows of a view what it is a view of, which is a second holder of the memory (variable.h: DifferentiableViewMeta).
 void arrive(Tensor& waiting, Tensor gradient, bool distributed) {
   if (!waiting.defined()) {
     waiting = std::move(gradient);
     return;
   }
   const bool recorded = DispatchMode::is_on();  // a recorder adds in place wherever nobody else holds one of the two
-  if (waiting.sole_owner() && (!distributed || recorded)) return;  // added in place
+  const bool plain = !distributed && !waiting->is_view;
+  if (waiting.sole_owner() && (plain || recorded)) return;  // added in place
   if (recorded && gradient.sole_owner()) {
     waiting = std::move(gradient);
     return;

@@ -46,7 +46,10 @@ bool linear_keeps_input() {
 }
 
 /// x (..., in) times a weight that maps in to out; the weight itself is (out, in) or (in, out).
-Tensor product(Factors factors, Size out, const char* role, bool keeps_frozen_input = false) {
+enum class WeightLies { out_in, in_out };
+
+Tensor product(Factors factors, WeightLies lies, const char* role, bool keeps_frozen_input = false) {
+  const Size out = factors.weight.size(lies == WeightLies::out_in ? 0 : 1);
   const Tensor bias = std::move(factors.bias);
   const Tensor weight = std::move(factors.weight);
   Tensor x = std::move(factors.x);
@@ -68,11 +71,14 @@ Tensor product(Factors factors, Size out, const char* role, bool keeps_frozen_in
   Tensor result = bias.defined() ? make() : selected_product(weight.shape(), make);
   if (node)
     node->backward = [x_shape = x.shape(), weight_shape = weight.shape(), weight_bytes = bytes_of(weight),
-                      biased = bias.defined(), keeps_x](Backward& b) {
+                      biased = bias.defined(), keeps_x, transposed = lies == WeightLies::out_in](Backward& b) {
       const Tensor& gradient = b.gradient();
       note_linear_backward(x_shape[0], weight_shape.elements(), weight_bytes, b.wants(0), b.wants(1));
       const auto give_weight = [&] {
-        if (b.wants(1)) b.give(1, allocate(weight_shape, gradient.dtype(), {&linear_rule, "weight gradient"}));
+        if (!b.wants(1)) return;
+        Tensor weight_gradient = allocate(weight_shape, gradient.dtype(), {&linear_rule, "weight gradient"});
+        weight_gradient->is_view = transposed;  // F.linear multiplies with weight.t()
+        b.give(1, std::move(weight_gradient));
       };
       {
         int next = 0;
@@ -95,12 +101,12 @@ Tensor product(Factors factors, Size out, const char* role, bool keeps_frozen_in
 
 Tensor linear(Tensor argument, const Tensor& weight, const Tensor& bias, const char* role) {
   const Tensor x = std::move(argument);
-  return product(linear_factors(x, weight, bias), weight.size(0), role, linear_keeps_input());
+  return product(linear_factors(x, weight, bias), WeightLies::out_in, role, linear_keeps_input());
 }
 
 Tensor conv1d(Tensor argument, const Tensor& weight, const Tensor& bias, const char* role) {
   const Tensor x = std::move(argument);
-  return product(addmm_factors(x, weight, bias), weight.size(1), role);
+  return product(addmm_factors(x, weight, bias), WeightLies::in_out, role);
 }
 
 Tensor bmm(Tensor left_argument, Tensor right_argument, const char* role) {

@@ -82,6 +82,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"other_all_linear", 0},
       {"other_settings", 0},
       {"llm_foundry", 0},
+      {"plain_runs", 0},
       {"drawn_settings", 0},
       {"drawn_shapes", 0},
       {"drawn_families", 0},
