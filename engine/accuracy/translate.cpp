@@ -284,7 +284,7 @@ std::string translate_case(const json& trace_case, Config& config, bool& keeps_l
   Settings settings(trace_case.at("config"));
   for (const Issue& issue : issues) settings.reject(issue.message);
   for (const char* of_no_consequence :
-       {"plan", "preset", "steps", "last_block_resharded", "limit_all_gathers", "use_orig_params"}) {
+       {"plan", "preset", "steps", "last_block_resharded", "limit_all_gathers", "use_orig_params", "static_graph"}) {
     settings.find(of_no_consequence);
   }
   recipe.framework = Framework::transformers;

@@ -36,26 +36,35 @@ constexpr Rule placeholder_rule{"empty gradient", "",
 }  // namespace
 
 void Fsdp1::gather(Group& group) {
-  if (group.flat.defined()) return;
   Run& run = active_run();
   const DType dtype = group.weights[0].dtype();
+  const bool casts = dtype != group.stored;
   const Set<Component> component(run.component, Component::gathered_parameters);
+  if (formats_.offloaded && !casts && !is_whole() && !group.shard_here.defined()) {
+    const Set<Stream> stream(run.stream, Stream::all_gather_copy_in);
+    group.shard_here = allocate({group.padded / words_.shards}, dtype, {&host_rule});
+  }
+  if (group.flat.defined()) return;
   if (is_whole()) {
-    if (dtype == group.stored) return;
+    if (!casts) return;
     const Set<Stream> stream(run.stream, Stream::all_gather_copy_in);
     group.flat = allocate({group.padded}, dtype, {&whole_cast_rule});
     return note_kept(group.flat, whole_cast_rule);
   }
-  Tensor shard;  // copied, cast, or both
-  if (dtype != group.stored || formats_.offloaded) {
+  Tensor cast_shard;
+  if (casts) {
     const Set<Stream> stream(run.stream, Stream::all_gather_copy_in);
-    const bool casts = dtype != group.stored;
-    shard = allocate({group.padded / words_.shards}, dtype, {casts ? &cast_rule : &host_rule});
-    if (casts && formats_.offloaded) allocate({group.padded / words_.shards}, group.stored, {&host_rule});
+    cast_shard = allocate({group.padded / words_.shards}, dtype, {&cast_rule});
+    if (formats_.offloaded) allocate({group.padded / words_.shards}, group.stored, {&host_rule});
   }
   const Set<Stream> stream(run.stream, Stream::all_gather);
   group.flat = allocate({group.padded}, dtype, {&flat_rule});
   note_kept(group.flat, flat_rule);
+}
+
+void Fsdp1::free_gathered(Group& group) {
+  group.flat.reset();
+  group.shard_here.reset();
 }
 
 void Fsdp1::gather_all(std::size_t index) {
@@ -202,19 +211,22 @@ void Fsdp1::reduce_all(std::size_t index) {
 
 /// _runtime_utils.py: _post_forward_reshard; the copy of NO_SHARD goes, too (_flat_param.py, post_reshard).
 void Fsdp1::free_after_forward(Group& group) const {
-  if (!group.root && (is_whole() || !words_.stays_gathered)) group.flat.reset();
+  if (!group.root && (is_whole() || !words_.stays_gathered)) free_gathered(group);
 }
 
 /// The root's forward ends with the loss, where the model computes it.
 void Fsdp1::end_forward() {
-  if (!is_whole()) return;
-  for (Group& group : groups_)
-    if (group.root) group.flat.reset();
+  for (Group& group : groups_) {
+    if (!group.root) continue;
+    if (is_whole()) group.flat.reset();
+    if (!words_.stays_gathered) group.shard_here.reset();  // _flat_param.py: _use_sharded_flat_param
+  }
 }
 
 /// _runtime_utils.py: _should_free_in_backward.
 void Fsdp1::free_after_backward(Group& group) const {
-  if (is_whole() || reduces_ || !words_.stays_gathered) group.flat.reset();
+  group.shard_here.reset();
+  if (is_whole() || reduces_ || !words_.stays_gathered) free_gathered(group);
 }
 
 /// _runtime_utils.py: _post_backward_reshard.

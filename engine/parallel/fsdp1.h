@@ -65,9 +65,11 @@ class Fsdp1 : public ModuleWrapper {
     Tensor shard;                     ///< the flat parameter's
     std::vector<Tensor> parts;        ///< views of the shard: what the optimizer steps
     Tensor flat;                      ///< the whole flat parameter while it is gathered
-    Tensor unreduced;                 ///< flat gradient of earlier micro-batches: no_sync adds up whole gradients
-    Tensor held_gradient;             ///< of the shard, until the next forward
-    std::vector<Tensor> hooked;       ///< inputs and their gradients that the hook of a frozen group holds
+    /// The shard's copy out of host memory, which the parameters are views of: _flat_param.py, flat_param_to.
+    Tensor shard_here;
+    Tensor unreduced;            ///< flat gradient of earlier micro-batches: no_sync adds up whole gradients
+    Tensor held_gradient;        ///< of the shard, until the next forward
+    std::vector<Tensor> hooked;  ///< inputs and their gradients that the hook of a frozen group holds
     Size padded;  ///< elements of the flat parameter, with what aligns each weight and divides it by the shards
     DType stored = DType::float32;
     int adapters = -1;     ///< group of the adapters that are gathered with these weights; -1: none
@@ -99,6 +101,7 @@ class Fsdp1 : public ModuleWrapper {
   void reduce_at_gradient(std::size_t group);
   void free_at_gradient(std::size_t group, Node& maker);
   void gather(Group& group);
+  static void free_gathered(Group& group);
   void gather_all(std::size_t group);
   void lay_aside(const Group& group) const;
   void reduce(std::size_t group);
