@@ -28,7 +28,7 @@ constexpr Fixed fixed_fields[] = {
     {"/model/norms_per_layer", "falcon,stablelm", false},
     {"/model/embedding_norm", "", false},
     {"/model/final_norm", "opt", false},
-    {"/model/qk_norm", "cohere,glm4_moe,llama4_text", false},
+    {"/model/qk_norm", "persimmon,cohere,glm4_moe,llama4_text", false},
     {"/model/positions", "falcon,granitemoehybrid,olmo_hybrid", false},
     {"/model/parallel_attention_mlp", "falcon,gpt_neox,stablelm", false},
     {"/model/word_embed_proj_dim", "opt", false},

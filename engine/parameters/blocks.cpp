@@ -198,9 +198,11 @@ void query_key_norms(ParameterBuilder& b) {
   ParameterTensor& q = b.vector("layers.*.attention.query_norm.weight", Kind::norm,
                                 full ? m.num_attention_heads * m.head_dim : m.head_dim);
   if (full) q.split = column, q.split_dimension = 0;
+  if (m.norm_bias) b.vector("layers.*.attention.query_norm.bias", Kind::norm, m.head_dim);  // Persimmon
   ParameterTensor& k = b.vector("layers.*.attention.key_norm.weight", Kind::norm,
                                 full ? m.num_key_value_heads * m.head_dim : m.head_dim);
   if (full) k.split = column, k.split_dimension = 0;
+  if (m.norm_bias) b.vector("layers.*.attention.key_norm.bias", Kind::norm, m.head_dim);
 }
 
 void attention(ParameterBuilder& b, LayerType type) {

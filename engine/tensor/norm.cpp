@@ -21,8 +21,8 @@ Shape statistics_shape(const Tensor& x) {
 }
 
 /// Of a strided input; undefined where it is contiguous (aten native/cuda/layer_norm_kernel.cu: expect_contiguous).
-Tensor contiguous_copy(const Tensor& x, const Rule& rule) {
-  return x.is_contiguous() ? Tensor() : allocate(x.shape(), x.dtype(), {&rule});
+Tensor contiguous_copy(const Tensor& x, const Rule& rule, bool in_kernel = false) {
+  return x.is_contiguous() ? Tensor() : allocate(x.shape(), x.dtype(), {&rule, "contiguous copy", in_kernel});
 }
 
 }  // namespace
@@ -30,13 +30,14 @@ Tensor contiguous_copy(const Tensor& x, const Rule& rule) {
 Tensor layer_norm(Tensor argument, const Tensor& given_weight, const Tensor& given_bias) {
   // Under autocast a layer norm is of the fp32 list: input, weight and bias.
   const Tensor given = std::move(argument);
-  const Tensor x = contiguous(autocast_fp32(given));
+  const Tensor x = autocast_fp32(given);
   const Tensor weight = given_weight.defined() ? autocast_fp32(given_weight) : Tensor();
   const Tensor bias = given_bias.defined() ? autocast_fp32(given_bias) : Tensor();
   const Ref<Node> node = begin_node(layer_norm_rule, {&x, &weight, &bias});
   keep(node, x);
   if (weight.defined()) keep(node, weight);
   if (bias.defined()) keep(node, bias);
+  const Tensor read = contiguous_copy(x, layer_norm_rule, true);
   Tensor result = allocate(x.shape(), x.dtype(), {&layer_norm_rule});
   const Tensor mean = allocate(statistics_shape(x), DType::float32, {&layer_norm_rule, "mean"});
   const Tensor deviation = allocate(statistics_shape(x), DType::float32, {&layer_norm_rule, "1/std"});
@@ -48,6 +49,7 @@ Tensor layer_norm(Tensor argument, const Tensor& given_weight, const Tensor& giv
       std::vector<Tensor> held;
       for (int i = 0; i < kept; ++i) held.push_back(b.kept(i));
       const DType dtype = held[0].dtype();
+      const Tensor copy = contiguous_copy(held[0], layer_norm_rule, true);
       if (b.wants(0)) b.give(0, allocate(held[0].shape(), dtype, {&layer_norm_rule}));
       if (b.wants(1)) b.give(1, allocate(weight_shape, held[1].dtype(), {&layer_norm_rule, "weight gradient"}));
       if (b.wants(2)) b.give(2, allocate(weight_shape, held[1].dtype(), {&layer_norm_rule, "bias gradient"}));

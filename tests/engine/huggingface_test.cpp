@@ -168,6 +168,21 @@ TEST_CASE("Hugging Face: Apertus and CodeGen have the parameters of their classe
   CHECK(issues.empty());
 }
 
+TEST_CASE("Hugging Face: BioGPT and Persimmon have the parameters of their classes") {
+  // Counted by torch in tests/traces/other_classes.json.
+  Issues issues;
+  const auto count = [&](const char* text) { return parameter_count(read(text, issues)); };
+  CHECK(count(R"({"model_type": "biogpt", "vocab_size": 5003, "hidden_size": 256, "num_hidden_layers": 3,
+                  "num_attention_heads": 8, "intermediate_size": 640, "max_position_embeddings": 1024})") == 3322240);
+  CHECK(count(R"({"model_type": "persimmon", "vocab_size": 5003, "hidden_size": 256, "num_hidden_layers": 3,
+                  "num_attention_heads": 8, "intermediate_size": 640})") == 4340736);
+  CHECK(count(R"({"model_type": "persimmon", "vocab_size": 211, "hidden_size": 192, "num_hidden_layers": 3,
+                  "num_attention_heads": 3, "intermediate_size": 1000, "qk_layernorm": false})") == 1683960);
+  CHECK(issues.empty());
+  read(R"({"model_type": "biogpt", "activation_dropout": 0.1, "layerdrop": 0.1, "scale_embedding": false})", issues);
+  CHECK(issues.size() == 3);
+}
+
 TEST_CASE("Hugging Face: VaultGemma is Gemma 2 with two norms in a layer") {
   // Counted by torch in tests/traces/other_families.json.
   Issues issues;

@@ -127,6 +127,42 @@ void read_opt(Model& model, const Keys& keys, Issues& issues) {
   model.learned_positions = model.max_position_embeddings + 2;
 }
 
+Model biogpt() {
+  Model model = layernorm_gpt("biogpt");
+  sizes(model, 42384, 1024, 24, 16, 0, 4096, 1024);
+  model.tie_word_embeddings = true;
+  model.positions = Positions::learned;
+  model.attention_dropout = model.hidden_dropout = tenth;
+  return model;
+}
+
+void read_biogpt(Model& model, const Keys& keys, Issues& issues) {
+  keys.read(model.hidden_dropout, {"hidden_dropout_prob"});
+  keys.read(model.attention_dropout, {"attention_probs_dropout_prob"});
+  model.learned_positions = model.max_position_embeddings + 2;
+  double dropped = 0;
+  keys.read(dropped, {"activation_dropout"});
+  if (dropped > 0) report_not_modelled_key(issues, "activation_dropout", "Dropout inside the MLP is not modelled.");
+  dropped = 0;
+  keys.read(dropped, {"layerdrop"});
+  if (dropped > 0) report_not_modelled_key(issues, "layerdrop", "Layers left out at random are not modelled.");
+  if (!keys.flag("scale_embedding", true))
+    report_not_modelled_key(issues, "scale_embedding", "This class with embeddings as they are is not modelled.");
+}
+
+Model persimmon() {
+  Model model = layernorm_gpt("persimmon");
+  sizes(model, 262144, 4096, 36, 64, 0, 16384, 16384);
+  model.hidden_act = Activation::relu2;
+  model.qk_norm = QkNorm::per_head;
+  model.partial_rotary_factor = 0.5;
+  return model;
+}
+
+void read_persimmon(Model& model, const Keys& keys, Issues&) {
+  if (!keys.flag("qk_layernorm", true)) model.qk_norm = QkNorm::none;
+}
+
 Model bloom() {
   Model model = layernorm_gpt("bloom");
   sizes(model, 250880, 64, 2, 8, 0, 0, 2048);
@@ -234,6 +270,7 @@ const HuggingFaceClass classes[] = {
     {opt(), none, read_opt},          {bloom(), none, read_bloom},
     {mpt(), none, read_mpt},          {falcon(), none, read_falcon},
     {phi(), none, read_qk_layernorm}, {starcoder2(), none, read_starcoder2},
+    {biogpt(), none, read_biogpt},    {persimmon(), none, read_persimmon},
 };
 
 }  // namespace
