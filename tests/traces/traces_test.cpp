@@ -121,8 +121,9 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
 TEST_CASE("recorded steps: each model has as many parameters as PyTorch counted") {
   int checked = 0;
   for (const TraceCase& trace : read_cases(folder).traces) {
-    const bool of_transformers = trace.file.rfind("transformers_", 0) == 0 ||
-                                 has_item("other_classes,other_families,other_hybrids,other_gemma4,other_recent", trace.file);
+    const bool of_transformers =
+        trace.file.rfind("transformers_", 0) == 0 ||
+        has_item("other_classes,other_families,other_hybrids,other_gemma4,other_recent", trace.file);
     if (!of_transformers || trace.config.recipe.lora.rank > 0) continue;
     CAPTURE(trace.file, trace.id);
     std::int64_t trainable = 0;
