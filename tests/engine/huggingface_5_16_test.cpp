@@ -98,7 +98,7 @@ TEST_CASE("Hugging Face: what classes of 5.16 can say and no forward does") {
       {R"({"model_type": "axk1", "rope_interleave": false})", "/rope_interleave"},
       {R"({"model_type": "mistral4", "rope_interleave": false})", "/rope_interleave"},
       {R"({"model_type": "step3p5"})", "/model_type"},
-      {R"({"model_type": "granite_swa"})", "/model_type"},
+      {R"({"model_type": "granitemoe_swa"})", "/model_type"},
   }));
   CAPTURE(text);
   Issues issues;

@@ -3,6 +3,7 @@
 
 #include "engine/accuracy/translate.h"
 #include "engine/border/json_io.h"
+#include "engine/config/layer_types.h"
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
@@ -181,6 +182,23 @@ TEST_CASE("Hugging Face: BioGPT and Persimmon have the parameters of their class
   CHECK(issues.empty());
   read(R"({"model_type": "biogpt", "activation_dropout": 0.1, "layerdrop": 0.1, "scale_embedding": false})", issues);
   CHECK(issues.size() == 3);
+}
+
+TEST_CASE("Hugging Face: Granite with windows has sinks, and every fourth layer attends to all") {
+  // Counted by torch in tests/traces/other_classes.json.
+  Issues issues;
+  const Model model = read(R"({"model_type": "granite_swa", "vocab_size": 5003, "hidden_size": 256,
+      "num_hidden_layers": 5, "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 640,
+      "layer_rope_theta": [10000.0, 10000.0, 10000.0, 10000.0, 10000.0]})",
+                           issues);
+  CHECK(issues.empty());
+  CHECK(parameter_count(model) == 4560424);
+  CHECK(model.sliding_window == 128);
+  for (const std::int64_t layer : {0, 4}) CHECK(layer_type(model, layer) == LayerType::full_attention);
+  for (const std::int64_t layer : {1, 2, 3}) CHECK(layer_type(model, layer) == LayerType::sliding_attention);
+  read(R"({"model_type": "granite_swa", "num_hidden_layers": 2, "layer_rope_theta": [0, 10000.0]})", issues);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].path == "/layer_rope_theta");
 }
 
 TEST_CASE("Hugging Face: VaultGemma is Gemma 2 with two norms in a layer") {

@@ -39,6 +39,15 @@ LlamaForm granite() {
   return result;
 }
 
+LlamaForm granite_swa() {
+  LlamaForm result = granite();
+  result.model_type = "granite_swa";
+  result.sinks = Sinks::scale;
+  result.both_masks = true;
+  result.idle_rotary = true;
+  return result;
+}
+
 /// Granite 4 without Mamba layers and without experts, and Granite 3 with experts.
 LlamaForm granite_fused(const char* model_type) {
   LlamaForm result = granite();
@@ -313,6 +322,7 @@ const LlamaForm forms[] = {LlamaForm("llama"),
                            gemma3(),
                            named("vaultgemma", gemma()),
                            granite(),
+                           granite_swa(),
                            granite_fused("granitemoehybrid"),
                            granite_fused("granitemoe"),
                            granite_fused("granitemoeshared"),

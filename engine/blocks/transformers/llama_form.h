@@ -58,6 +58,7 @@ struct LlamaForm {
   enum class OutputGate { none, channels, heads } output_gate = OutputGate::none;
   Sinks sinks = Sinks::column;
   bool two_rotaries = false;      ///< sliding layers have tables of their own
+  bool idle_rotary = false;       ///< one that makes no tables
   bool both_masks = false;        ///< a mask without a window is made even where every layer has one
   bool inner_dropout = false;     ///< attention and MLP end with their dropout: o_proj's result goes before the sum
   bool fused_attention = false;   ///< query, key and value are one linear layer

@@ -49,6 +49,7 @@ void LlamaModel::make_head() {
     const Place place("final norm");
     norm_ = llama_norm_layer(model, form_, weights);
   }
+  if (form_.idle_rotary) idle_rotary_ = std::make_unique<Rotary>(turning_width(model));
   // models/gemma3/modeling_gemma3.py, Gemma3RotaryEmbedding: frequencies of the kinds of layers that there are.
   if (model.positions == Positions::rope && (!form_.two_rotaries || has_layer_type(model, LayerType::full_attention)))
     rotary_ = std::make_unique<Rotary>(turning_width(model));

@@ -30,6 +30,7 @@ class LlamaModel : public Decoder {
   Tensor scaled_output_;  ///< a local variable of the forward that computes the loss
   std::unique_ptr<LayerEmbeddings> layer_embeddings_;
   std::unique_ptr<Rotary> rotary_;
+  std::unique_ptr<Rotary> idle_rotary_;     ///< Granite with windows: its buffers alone
   std::unique_ptr<Rotary> sliding_rotary_;  ///< Gemma 3: tables of the sliding layers
 };
 

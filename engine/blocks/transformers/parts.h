@@ -27,8 +27,9 @@ Tensor attention(Tensor q, Tensor k, Tensor v, const Tensor& mask, AttentionKern
 
 /// How a learned score of each head takes part in the softmax.
 enum class Sinks {
-  column,        ///< beside those of the tokens
-  joined_column  ///< the same, and no other name holds the scores without it; layers may have none
+  column,         ///< beside those of the tokens
+  joined_column,  ///< the same, and no other name holds the scores without it; layers may have none
+  scale           ///< the output is scaled as if they had
 };
 
 /// attention(), eager, in models with such scores; `sinks` may be undefined.

@@ -1,8 +1,9 @@
 // Eager attention with sinks, one learned score for each head that takes part in the softmax:
-// models/gpt_oss and mimo_v2_flash, modeling_*.py, eager_attention_forward.
+// models/gpt_oss, mimo_v2_flash and granite_swa, modeling_*.py, eager_attention_forward.
 #include <utility>
 
 #include "engine/blocks/transformers/parts.h"
+#include "engine/tensor/logsumexp.h"
 
 namespace trainmem::transformers {
 
@@ -15,6 +16,20 @@ Tensor with_column(const Tensor& scores, const Tensor& sinks) {
   return concatenate({scores, column}, -1, "scores and sinks");
 }
 
+/// A softmax without sinks, whose output is scaled; key and value are repeated.
+Tensor scaled_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                        const Tensor& sinks, double drop, Tensor& weights) {
+  weights = multiply_number(matmul(query, transpose(key, 2, 3)));
+  if (mask.defined()) weights = weights + mask;
+  const Tensor sums = logsumexp(weights);
+  const Tensor scale = sigmoid(to(subtract(sums, view(sinks, {1, sinks.size(0), 1})), DType::float32));
+  weights = to(softmax(weights, DType::float32), query.dtype());
+  weights = dropout(weights, drop);
+  Tensor out = matmul(weights, value);
+  out = multiply(out, to(unsqueeze(scale, 3), out.dtype()));
+  return contiguous(transpose(std::move(out), 1, 2));
+}
+
 }  // namespace
 
 Tensor sink_attention(const Tensor& query, Tensor key, Tensor value, const Tensor& mask, const Tensor& sinks,
@@ -22,6 +37,7 @@ Tensor sink_attention(const Tensor& query, Tensor key, Tensor value, const Tenso
   const Size groups = query.size(1) / key.size(1);
   key = repeat_kv(key, groups);
   value = repeat_kv(value, groups);
+  if (form == Sinks::scale) return scaled_attention(query, key, value, mask, sinks, drop, weights);
   weights = multiply_number(matmul(query, transpose(key, 2, 3)));
   if (mask.defined()) weights = weights + mask;
   Tensor combined = sinks.defined() ? with_column(weights, sinks) : weights;

@@ -1,4 +1,5 @@
-// The configuration classes whose layers with a window have heads of another number than those without.
+// The configuration classes whose layers with a window are other layers than those without: laguna, mimo_v2_flash have
+// heads of another number there, granite_swa has its own turn of both kinds.
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5.16.
 #include <string>
@@ -110,6 +111,31 @@ void read_laguna(Model& model, const Keys& keys, Issues& issues) {
     report_not_modelled_key(issues, "moe_apply_router_weight_on_input", "transformers refuses this key, too.");
 }
 
+Model granite_swa() {
+  Model model = of_class("granite_swa", 100352, 2560, 24, 20, 4, 8192, 8192);
+  model.sliding_window = 128;
+  model.attention_sinks = true;
+  model.tie_word_embeddings = true;
+  return model;
+}
+
+// models/granite_swa/configuration_granite_swa.py: GraniteSWAConfig.__post_init__.
+void read_granite_swa(Model& model, const Keys& keys, Issues& issues) {
+  set_kinds(model, keys, [](std::int64_t layer) { return layer % 4 == 0; });
+  settle_window(model);
+  double of_first = 0;
+  if (keys.find({"layer_rope_theta.0"}) == nullptr) return;
+  keys.read(of_first, {"layer_rope_theta.0"});
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+    double theta = of_first;
+    keys.read(theta, {"layer_rope_theta." + std::to_string(i)});
+    if (theta == of_first && theta > 0) continue;
+    return report_not_modelled_key(
+        issues, "layer_rope_theta",
+        "Layers of this class that turn by different tables, or not at all, are not modelled.");
+  }
+}
+
 Model mimo_v2_flash() {
   Model model = of_class("mimo_v2_flash", 152576, 4096, 48, 64, 8, 16384, 131072);
   model.num_global_key_value_heads = 4;
@@ -172,6 +198,7 @@ using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
     {laguna(), all, read_laguna},
+    {granite_swa(), all, read_granite_swa},
     {mimo_v2_flash(), queries_keys_values, read_mimo_v2_flash},
 };
 
