@@ -35,7 +35,7 @@ constexpr Fixed fixed_fields[] = {
     {"/model/attention_sinks", "", false},
     {"/model/experts/n_shared_experts",
      "deepseek,deepseek_v2,deepseek_v3,glm4_moe,glm4_moe_lite,dots1,solar_open,exaone_moe,ernie4_5_moe,"
-     "granitemoeshared,granitemoehybrid,nemotron_h,qwen3_next,qwen3_5_moe_text,afmoe,hy_v3,"
+     "granitemoeshared,granitemoe_swa,granitemoehybrid,nemotron_h,qwen3_next,qwen3_5_moe_text,afmoe,hy_v3,"
      "deepseek_v32,glm_moe_dsa,axk1,cohere2_moe,glm4v_moe_text,mistral4",
      false},
     {"/model/experts/shared_expert_gate", "", false},

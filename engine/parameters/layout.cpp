@@ -22,7 +22,7 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "phi3") return {.fused_query_key_value = true, .fused_gate_up = true, .output_first = true};
   if (type == "glm" || type == "glm4" || type == "glm4v_text" || type == "glm_ocr_text") return {.fused_gate_up = true};
   if (type == "axk1") return {.router_after_experts = true, .norm_of_experts = true};
-  if (type == "granitemoe" || type == "granitemoeshared") return {.fused_gate_up = true};
+  if (type == "granitemoe" || type == "granitemoeshared" || type == "granitemoe_swa") return {.fused_gate_up = true};
   if (type == "granitemoehybrid") return {.norms = Norms::first, .fused_gate_up = true};
   if (type == "bamba") return {.norms = Norms::mixer_last};
   if (type == "nemotron_h") return {.norms = Norms::one, .router_after_experts = true};

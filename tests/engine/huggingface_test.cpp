@@ -196,6 +196,12 @@ TEST_CASE("Hugging Face: Granite with windows has sinks, and every fourth layer 
   CHECK(model.sliding_window == 128);
   for (const std::int64_t layer : {0, 4}) CHECK(layer_type(model, layer) == LayerType::full_attention);
   for (const std::int64_t layer : {1, 2, 3}) CHECK(layer_type(model, layer) == LayerType::sliding_attention);
+  const Model of_experts = read(R"({"model_type": "granitemoe_swa", "vocab_size": 211, "hidden_size": 192,
+      "num_hidden_layers": 3, "num_attention_heads": 6, "num_key_value_heads": 6, "intermediate_size": 100,
+      "shared_intermediate_size": 200, "num_local_experts": 4, "tie_word_embeddings": true})",
+                                issues);
+  CHECK(issues.empty());
+  CHECK(parameter_count(of_experts) == 1523346);
   read(R"({"model_type": "granite_swa", "num_hidden_layers": 2, "layer_rope_theta": [0, 10000.0]})", issues);
   REQUIRE(issues.size() == 1);
   CHECK(issues[0].path == "/layer_rope_theta");

@@ -21,11 +21,17 @@ class GraniteMoe : public FeedForwardPart {
   }
 
   Tensor operator()(const Tensor& x) const override {
-    Tensor out = routed(x);
-    if (!shared_) return out;
+    Tensor held;
+    return run(x, held);
+  }
+
+  // models/granitemoeshared/modeling_granitemoeshared.py: GraniteMoeSharedDecoderLayer, moe_hidden_states.
+  Tensor run(const Tensor& x, Tensor& held) const override {
+    held = routed(x);
+    if (!shared_) return std::move(held);
     const Place place("shared expert");
     Tensor shared = (*shared_)(x);
-    return std::move(out) + std::move(shared);
+    return held + std::move(shared);
   }
 
  private:

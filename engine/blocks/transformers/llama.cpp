@@ -42,7 +42,8 @@ class LlamaBlock : public Block {
     }
     residual = hidden;
     hidden = norm_at("norm before MLP", post_attention_norm_, hidden);
-    hidden = (*mlp_)(hidden);
+    Tensor routed;  // held until the block returns, where it has a name of its own
+    hidden = mlp_->run(hidden, routed);
     hidden = add_to(residual, hidden, true);
     const bool returns = model_.model_type == "bamba" || indexer_of(model_.model_type).returns_choice;
     if (returns) returned_weights_ = std::move(weights);

@@ -48,6 +48,14 @@ LlamaForm granite_swa() {
   return result;
 }
 
+LlamaForm granitemoe_swa() {
+  LlamaForm result = granite_swa();
+  result.model_type = "granitemoe_swa";
+  result.fused_mlp = true;
+  result.masks_sentinels = true;
+  return result;
+}
+
 /// Granite 4 without Mamba layers and without experts, and Granite 3 with experts.
 LlamaForm granite_fused(const char* model_type) {
   LlamaForm result = granite();
@@ -323,6 +331,7 @@ const LlamaForm forms[] = {LlamaForm("llama"),
                            named("vaultgemma", gemma()),
                            granite(),
                            granite_swa(),
+                           granitemoe_swa(),
                            granite_fused("granitemoehybrid"),
                            granite_fused("granitemoe"),
                            granite_fused("granitemoeshared"),

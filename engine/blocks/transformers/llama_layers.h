@@ -25,6 +25,8 @@ class FeedForwardPart {
  public:
   virtual ~FeedForwardPart() = default;
   virtual Tensor operator()(const Tensor& x) const = 0;
+  /// The same; what the block's forward has a variable for stays in `held`.
+  virtual Tensor run(const Tensor& x, Tensor& /*held*/) const { return (*this)(x); }
 };
 
 std::unique_ptr<AttentionPart> make_attention(const Model& model, const LlamaForm& form, DType dtype,

@@ -1,5 +1,5 @@
 // The configuration classes whose layers with a window are other layers than those without: laguna, mimo_v2_flash have
-// heads of another number there, granite_swa has its own turn of both kinds.
+// heads of another number there, granite_swa and granitemoe_swa have their own turn of both kinds.
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5.16.
 #include <string>
@@ -136,6 +136,22 @@ void read_granite_swa(Model& model, const Keys& keys, Issues& issues) {
   }
 }
 
+Model granitemoe_swa() {
+  Model model = of_class("granitemoe_swa", 32000, 4096, 32, 32, 0, 11008, 2048);
+  model.sliding_window = 128;
+  model.attention_sinks = true;
+  model.experts.num_experts = 8;
+  model.experts.num_experts_per_tok = 2;
+  return model;
+}
+
+void read_granitemoe_swa(Model& model, const Keys& keys, Issues& issues) {
+  read_granite_swa(model, keys, issues);
+  keys.read(model.experts.shared_expert_intermediate_size, {"shared_intermediate_size"});
+  model.experts.moe_intermediate_size = model.intermediate_size;
+  model.experts.n_shared_experts = model.experts.shared_expert_intermediate_size > 0 ? 1 : 0;
+}
+
 Model mimo_v2_flash() {
   Model model = of_class("mimo_v2_flash", 152576, 4096, 48, 64, 8, 16384, 131072);
   model.num_global_key_value_heads = 4;
@@ -199,6 +215,7 @@ using enum HuggingFaceClass::AttentionBias;
 const HuggingFaceClass classes[] = {
     {laguna(), all, read_laguna},
     {granite_swa(), all, read_granite_swa},
+    {granitemoe_swa(), all, read_granitemoe_swa},
     {mimo_v2_flash(), queries_keys_values, read_mimo_v2_flash},
 };
 

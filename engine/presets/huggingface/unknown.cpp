@@ -24,7 +24,6 @@ constexpr Reason reasons[] = {
      "Use a model whose layers have heads alike, such as afmoe or qwen3_moe."},
     {"mimo_v2", "its layers with a window have key and value heads of another number, and sinks",
      "Use gpt_oss or glm4_moe."},
-    {"granitemoe_swa", "its attention sinks beside the softmax", "Use granite_swa, which has no experts, or gpt_oss."},
     {"longcat_flash", "its two attentions in each layer and experts that do nothing", "Use deepseek_v3."},
     {"deepseek_v4", "its compressed attention and several residual streams", "Use deepseek_v32."},
     {"minimax_m3_vl_text", "its sparse attention by blocks", "Use minimax_m2."},
