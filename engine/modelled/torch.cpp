@@ -24,6 +24,14 @@ constexpr Missing<Recipe> all_missing[] = {
        return needs_whole_matrices(r.optimizer) && (sharded || r.tensor_parallel > 1);
      },
      "adamw"},
+    // pytorch torch/optim/_adafactor.py: new_zeros of a DTensor is whole on every GPU, and so are the update and the
+    // gradient gathered for it. transformers' Adafactor adds tensors to DTensors, which fails.
+    {"/recipe/optimizer", "Adafactor on DTensors is", "Choose adamw, or fsdp with fsdp_version 1.",
+     [](const Recipe& r) {
+       const bool adafactor = r.optimizer == Optimizer::adafactor || r.optimizer == Optimizer::adafactor_hf;
+       return adafactor && ((uses_fsdp2(r) && r.data_parallel_size * r.context_parallel > 1) || of_dtensors(r));
+     },
+     "adamw"},
     {"/recipe/optimizer_implementation", "A step inside backward under ZeRO is", "Choose fused or foreach.",
      [](const Recipe& r) { return uses_zero(r) && r.optimizer_implementation == OptimizerImplementation::in_backward; },
      "fused"},

@@ -309,6 +309,26 @@ TEST_CASE("validation: optimizers that step whole matrices get no number on shar
   }
 }
 
+TEST_CASE("validation: Adafactor gets a number on FSDP1's flat shards, and none on DTensors") {
+  for (const Optimizer optimizer : {Optimizer::adafactor, Optimizer::adafactor_hf}) {
+    CAPTURE(static_cast<int>(optimizer));
+    Config config;
+    Issues issues;
+    apply_model_preset("llama2-7b", config, issues);
+    config.recipe.optimizer = optimizer;
+    config.recipe.data_parallel = DataParallel::fsdp;
+    CHECK(validate(config).empty());
+    config.recipe.data_parallel_size = 8;
+    REQUIRE(validate(config).size() == 1);
+    CHECK(validate(config)[0].code == "not_yet_modelled");
+    CHECK(validate(config)[0].path == "/recipe/optimizer");
+    config.recipe.fsdp_version = 1;
+    CHECK(validate(config).empty());
+    config.recipe.data_parallel = DataParallel::ddp;
+    CHECK(validate(config).empty());
+  }
+}
+
 TEST_CASE("validation: xIELU has a forward in the MLP of Apertus alone") {
   Config config;
   Issues issues;
