@@ -33,6 +33,7 @@ constexpr FileKind file_kinds[] = {
     {"llm_foundry", "llm-foundry"},
     {"torchtune", "torchtune, drawn at random"},
     {"zero", "ZeRO 1, 2 and 3"},
+    {"plain_runs", "without a dispatch mode"},
 };
 
 /// A file of another name stands for itself.

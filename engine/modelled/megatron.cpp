@@ -35,9 +35,6 @@ bool of_muon(const Config& c) { return c.recipe.optimizer == Optimizer::muon_ada
 constexpr Missing<Config> of_core[] = {
     {"/model/positions", "ALiBi under Megatron-Core is", deepspeed_too,
      [](const Config& c) { return c.model.positions == Positions::alibi; }, to_transformers},
-    {"/model/positions", "Latent attention without RoPE, under Megatron, is", "Set it to rope.",
-     [](const Config& c) { return c.model.latent_attention.kv_lora_rank > 0 && c.model.positions != Positions::rope; },
-     "rope"},
     {"/model/embedding_norm", "A norm after the embedding, under Megatron-Core, is", deepspeed_too,
      [](const Config& c) { return c.model.embedding_norm; }, to_transformers},
     {"/recipe/data_parallel", "This way of data parallelism, under Megatron, is",

@@ -77,7 +77,6 @@ TEST_CASE("validation: what a class cannot run without is asked for") {
       {"model=mamba-1.4b&fw=deepspeed&lora=8", "/recipe/lora/targets"},
       {"model=mamba-1.4b&fw=deepspeed&dp_kind=zero1&dp=8&lora=8", "/recipe/lora/targets"},
       {"model=mamba-1.4b&dp_kind=fsdp&dp=8&lora=8", "/recipe/lora/targets"},
-      {"model=moonlight-16b-a3b&fw=megatron&pos=none", "/model/positions"},
       {"model=olmo-hybrid-7b&fast_path=0&seq=131072", "/recipe/fast_path"},
       {"model=mixtral-8x7b&fw=megatron&experts=65536", "/model/experts/num_experts"},
       {"model=llama2-7b&fw=litgpt&mbs=65536", "/recipe/sequence_length"}};

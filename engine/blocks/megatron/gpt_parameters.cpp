@@ -267,10 +267,10 @@ void StageModel::make_buffers_of_megatron() {
   const Sizes& z = settings_.sizes;
   const Recipe& recipe = settings_.recipe;
   const Place place("buffers", Component::workspace);
-  if (settings_.model.positions == Positions::rope) {
-    // Latent attention has a table in every layer: multi_latent_attention.py.
+  // Latent attention has a table in every layer, whatever positions the model has beside it: multi_latent_attention.py.
+  const bool latent = settings_.model.latent_attention.kv_lora_rank > 0;
+  if (latent || settings_.model.positions == Positions::rope) {
     const Size rope = settings_.model.latent_attention.qk_rope_head_dim;
-    const bool latent = settings_.model.latent_attention.kv_lora_rank > 0;
     const Size width = latent ? rope : z.d;
     const Tensor angles = allocate({z.whole_sequence, width / Size(2)}, DType::float32, {&rotary_rule});
     Tensor whole;  // of which each context-parallel GPU takes its rows
