@@ -111,9 +111,9 @@ function rateTable(step: Bandwidth) {
       <thead>
         <tr>
           <th scope="col">Bandwidth</th>
-          <th scope="col" class="figure">GB/s</th>
+          <th scope="col" class="figure">Rate</th>
           <th scope="col" class="figure">Step</th>
-          <th scope="col" class="figure">Tokens/s</th>
+          <th scope="col" class="figure">Throughput</th>
           <th scope="col" class="figure">MFU</th>
         </tr>
       </thead>
@@ -121,9 +121,9 @@ function rateTable(step: Bandwidth) {
         ${step.rates.map(
           rate => html`<tr>
             <th scope="row">${rateNames[rate.name]}</th>
-            <td class="figure">${significant(rate.gb_per_s, 4)}</td>
+            <td class="figure">${significant(rate.gb_per_s, 4)} GB/s</td>
             <td class="figure">${duration(rate.step_seconds)}</td>
-            <td class="figure">${significant(rate.tokens_per_second, 4)}</td>
+            <td class="figure">${significant(rate.tokens_per_second, 4)} tokens/s</td>
             <td class="figure">
               ${rate.model_flops_utilization > 0 ? percent(rate.model_flops_utilization, 1) : '\u2013'}
             </td>
@@ -250,8 +250,6 @@ export const speedStyles = [
       #speed .boundby {
         display: none;
       }
-    }
-    @container (max-width: 340px) {
       #speed table {
         font-size: 12.5px;
       }
