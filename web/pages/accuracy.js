@@ -30,7 +30,7 @@ function table(head, rows, words = 1) {
 
 const errorHead = ['cases', 'median', '90 % within', 'furthest over', 'furthest under'];
 const errors = group => [
-  group.cases,
+  group.cases.toLocaleString('en'),
   percent(group.median).replace('+', ''),
   percent(group.ninetieth).replace('+', ''),
   percent(group.furthest_over),
@@ -42,7 +42,7 @@ const groupTable = (first, groups) =>
     [first, 'framework', 'counter', ...errorHead],
     groups
       .filter(group => group.cases > 0)
-      .map(group => [plain(group.name), group.framework, group.counter, ...errors(group)]),
+      .map(group => [plain(group.name), group.framework.replaceAll('_', '-'), group.counter, ...errors(group)]),
     3,
   );
 
@@ -51,7 +51,7 @@ const bandTable = bands =>
     ['kind of run', 'readings', 'computed too low by up to', 'computed too high by up to'],
     bands.map(band => [
       band.kind,
-      band.readings,
+      band.readings.toLocaleString('en'),
       percent(-band.under).replace('+', ''),
       percent(band.over).replace('+', ''),
     ]),

@@ -251,10 +251,13 @@ export const speedStyles = [
         display: none;
       }
       #speed table {
-        font-size: 12.5px;
+        font-size: 12px;
       }
       #speed :is(th, td) {
-        padding-inline-end: 6px;
+        padding-inline-end: 5px;
+      }
+      #speed :is(th, td):last-child {
+        padding-inline-end: 0;
       }
     }
   `,
