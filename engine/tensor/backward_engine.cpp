@@ -151,8 +151,6 @@ void BackwardEngine::evaluate(Node& node) {
   Run& active = active_run();
   Few<Tensor, 1> gradients = std::move(node.gradients);
   node.gradients.clear();
-  for (std::size_t i = 0; i < node.results.size(); ++i)
-    if (gradients[i].defined()) gradients[i] = fit_to(std::move(gradients[i]), node.results[i]);
   if (node.caught != nullptr) *node.caught = gradients;
   if (node.leaf.defined()) {
     accumulate(node.leaf, std::move(gradients[0]));
