@@ -45,6 +45,17 @@ TEST_CASE("Megatron's stages hold the published parameters of DeepSeek-V3 and th
   CHECK(megatron_parameters(config, 0) == published + next_token);
 }
 
+// megatron/core/transformer/multi_latent_attention.py: MultiLatentAttention makes its rotary embedding, whatever
+// --position-embedding-type is; megatron/core/models/gpt/gpt_model.py makes none beside it.
+TEST_CASE("Megatron's latent attention turns its heads, whatever the positions of the model") {
+  Config config = preset("moonlight-16b-a3b", Framework::megatron);
+  const bool fused = GENERATE(true, false);
+  config.recipe.fused_rope = fused;
+  const Bytes rotary = allocated(config);
+  config.model.positions = Positions::none;
+  CHECK(allocated(config) == rotary);
+}
+
 TEST_CASE("Expert parallelism divides the routed experts and nothing else") {
   Config config = preset("mixtral-8x7b", Framework::megatron);
   config.recipe.data_parallel_size = 8;
