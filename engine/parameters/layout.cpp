@@ -15,7 +15,7 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "bloom" || type == "mpt") return {.norms = Norms::before_each, .fused_query_key_value = true};
   if (type == "dbrx") return {.norms = Norms::before_each, .fused_query_key_value = true, .flat_experts = true};
   if (type == "gpt_neox") return {.norms = Norms::first, .fused_query_key_value = true};
-  if (type == "biogpt") return {.norms = Norms::after_each, .query_last = true};
+  if (type == "biogpt" || type == "xglm") return {.norms = Norms::after_each, .query_last = true};
   if (type == "persimmon") return {.fused_query_key_value = true};
   if (type == "opt") return {.norms = Norms::after_each, .query_last = true, .final_norm_before_layers = true};
   if (type == "falcon") return {.fused_query_key_value = true};

@@ -169,12 +169,14 @@ TEST_CASE("Hugging Face: Apertus and CodeGen have the parameters of their classe
   CHECK(issues.empty());
 }
 
-TEST_CASE("Hugging Face: BioGPT and Persimmon have the parameters of their classes") {
+TEST_CASE("Hugging Face: BioGPT, XGLM and Persimmon have the parameters of their classes") {
   // Counted by torch in tests/traces/other_classes.json.
   Issues issues;
   const auto count = [&](const char* text) { return parameter_count(read(text, issues)); };
   CHECK(count(R"({"model_type": "biogpt", "vocab_size": 5003, "hidden_size": 256, "num_hidden_layers": 3,
                   "num_attention_heads": 8, "intermediate_size": 640, "max_position_embeddings": 1024})") == 3322240);
+  CHECK(count(R"({"model_type": "xglm", "vocab_size": 5003, "d_model": 256, "num_layers": 3, "attention_heads": 8,
+                  "ffn_dim": 640})") == 3059584);
   CHECK(count(R"({"model_type": "persimmon", "vocab_size": 5003, "hidden_size": 256, "num_hidden_layers": 3,
                   "num_attention_heads": 8, "intermediate_size": 640})") == 4340736);
   CHECK(count(R"({"model_type": "persimmon", "vocab_size": 211, "hidden_size": 192, "num_hidden_layers": 3,
@@ -182,6 +184,10 @@ TEST_CASE("Hugging Face: BioGPT and Persimmon have the parameters of their class
   CHECK(issues.empty());
   read(R"({"model_type": "biogpt", "activation_dropout": 0.1, "layerdrop": 0.1, "scale_embedding": false})", issues);
   CHECK(issues.size() == 3);
+  issues.clear();
+  read(R"({"model_type": "xglm", "add_cross_attention": true})", issues);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].path == "/add_cross_attention");
 }
 
 TEST_CASE("Hugging Face: Granite with windows has sinks, and every fourth layer attends to all") {

@@ -15,6 +15,7 @@ std::unique_ptr<Architecture> make_architecture(const Model& model, DType weight
   if (type == "mpt") return make_mpt(model, weights);
   if (type == "gpt_neox") return make_gpt_neox(model, weights);
   if (type == "biogpt") return make_biogpt(model, weights);
+  if (type == "xglm") return make_xglm(model, weights);
   if (type == "persimmon") return make_persimmon(model, weights);
   if (type == "opt") return make_opt(model, weights);
   if (type == "phi") return make_phi(model, weights);

@@ -24,6 +24,7 @@ std::unique_ptr<Architecture> make_mpt(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_gpt_neox(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_biogpt(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_persimmon(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_xglm(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_opt(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_phi(const Model& model, DType weights);
 

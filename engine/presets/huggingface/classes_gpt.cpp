@@ -127,6 +127,18 @@ void read_opt(Model& model, const Keys& keys, Issues& issues) {
   model.learned_positions = model.max_position_embeddings + 2;
 }
 
+/// What BioGPT and XGLM have of fairseq.
+void check_scaled_gpt(const Keys& keys, Issues& issues) {
+  double dropped = 0;
+  keys.read(dropped, {"activation_dropout"});
+  if (dropped > 0) report_not_modelled_key(issues, "activation_dropout", "Dropout inside the MLP is not modelled.");
+  dropped = 0;
+  keys.read(dropped, {"layerdrop"});
+  if (dropped > 0) report_not_modelled_key(issues, "layerdrop", "Layers left out at random are not modelled.");
+  if (!keys.flag("scale_embedding", true))
+    report_not_modelled_key(issues, "scale_embedding", "This class with embeddings as they are is not modelled.");
+}
+
 Model biogpt() {
   Model model = layernorm_gpt("biogpt");
   sizes(model, 42384, 1024, 24, 16, 0, 4096, 1024);
@@ -140,14 +152,22 @@ void read_biogpt(Model& model, const Keys& keys, Issues& issues) {
   keys.read(model.hidden_dropout, {"hidden_dropout_prob"});
   keys.read(model.attention_dropout, {"attention_probs_dropout_prob"});
   model.learned_positions = model.max_position_embeddings + 2;
-  double dropped = 0;
-  keys.read(dropped, {"activation_dropout"});
-  if (dropped > 0) report_not_modelled_key(issues, "activation_dropout", "Dropout inside the MLP is not modelled.");
-  dropped = 0;
-  keys.read(dropped, {"layerdrop"});
-  if (dropped > 0) report_not_modelled_key(issues, "layerdrop", "Layers left out at random are not modelled.");
-  if (!keys.flag("scale_embedding", true))
-    report_not_modelled_key(issues, "scale_embedding", "This class with embeddings as they are is not modelled.");
+  check_scaled_gpt(keys, issues);
+}
+
+Model xglm() {
+  Model model = layernorm_gpt("xglm");
+  sizes(model, 256008, 1024, 24, 16, 0, 4096, 2048);
+  model.tie_word_embeddings = true;
+  model.positions = Positions::none;  // sinusoids of a buffer
+  model.attention_dropout = model.hidden_dropout = tenth;
+  return model;
+}
+
+void read_xglm(Model&, const Keys& keys, Issues& issues) {
+  check_scaled_gpt(keys, issues);
+  if (keys.flag("add_cross_attention", false))
+    report_not_modelled_key(issues, "add_cross_attention", "Attention to an encoder is not modelled.");
 }
 
 Model persimmon() {
@@ -271,6 +291,7 @@ const HuggingFaceClass classes[] = {
     {mpt(), none, read_mpt},          {falcon(), none, read_falcon},
     {phi(), none, read_qk_layernorm}, {starcoder2(), none, read_starcoder2},
     {biogpt(), none, read_biogpt},    {persimmon(), none, read_persimmon},
+    {xglm(), none, read_xglm},
 };
 
 }  // namespace

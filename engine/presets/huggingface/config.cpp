@@ -46,7 +46,7 @@ void read_sizes(Model& model, const HuggingFaceKeys& keys) {
   keys.read(model.vocab_size, {"vocab_size"});
   keys.read(model.hidden_size, {"hidden_size", "n_embd", "d_model"});
   keys.read(model.num_hidden_layers, {"num_hidden_layers", "n_layer", "n_layers", "num_layers"});
-  keys.read(model.num_attention_heads, {"num_attention_heads", "n_head", "n_heads", "num_heads"});
+  keys.read(model.num_attention_heads, {"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"});
   keys.read(model.num_key_value_heads, {"num_key_value_heads"});
   keys.read(model.head_dim, {"head_dim"});
   keys.read(model.intermediate_size, {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"});
