@@ -80,10 +80,12 @@ class ParameterBuilder {
 
 /// One layer of the model, in registration order.
 void append_layer(ParameterBuilder& b, LayerKind kind);
-/// The same of Gemma 4, and the embeddings of all its layers.
+/// What mixes tokens without softmax in a layer of that type. True: it stands in place of attention.
+bool append_mixer(ParameterBuilder& b, LayerType type);
+/// A layer of Gemma 4, and the embeddings of all its layers.
 void append_gemma4_layer(ParameterBuilder& b, LayerKind kind);
 void append_layer_embeddings(ParameterBuilder& b);
-/// The same of Gemma 3n, and the projections of its streams.
+/// A layer of Gemma 3n, and the projections of its streams.
 void append_gemma3n_layer(ParameterBuilder& b, LayerKind kind);
 void append_stream_projections(ParameterBuilder& b);
 
