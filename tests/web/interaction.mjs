@@ -149,6 +149,23 @@ const kinds = {
   async 'a preset chosen'() {
     return () => press('Enter');
   },
+  async 'More opened or closed'() {
+    await pointAt(page.locator('details.more > summary'));
+    return click;
+  },
+  async 'an axis chosen'(round) {
+    await pointAt(page.locator('#sweeps .axes label').nth(1 + (round % 3)));
+    return click;
+  },
+  async 'a change applied'() {
+    await page.locator('#advice:not([aria-busy=true])').waitFor();
+    await pointAt(page.locator('#advice .suggestion .button').last());
+    return click;
+  },
+  async 'compared or no longer'(round) {
+    await pointAt(page.getByRole('button', { name: round % 2 ? 'Stop comparing' : 'Compare', exact: true }).first());
+    return click;
+  },
   async undo() {
     await page.mouse.move(4, 400);
     await click();
