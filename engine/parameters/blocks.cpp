@@ -79,14 +79,13 @@ void query_key_norms(ParameterBuilder& b) {
   // Llama 4's norms and nanochat's have no weight.
   if (m.qk_norm == QkNorm::none || m.model_type == "llama4_text" || !m.norm_weight) return;
   const bool full = m.qk_norm == QkNorm::full;
-  ParameterTensor& q = b.vector("layers.*.attention.query_norm.weight", Kind::norm,
-                                full ? m.num_attention_heads * m.head_dim : m.head_dim);
-  if (full) q.split = column, q.split_dimension = 0;
-  if (m.norm_bias) b.vector("layers.*.attention.query_norm.bias", Kind::norm, m.head_dim);  // Persimmon
-  ParameterTensor& k = b.vector("layers.*.attention.key_norm.weight", Kind::norm,
-                                full ? m.num_key_value_heads * m.head_dim : m.head_dim);
-  if (full) k.split = column, k.split_dimension = 0;
-  if (m.norm_bias) b.vector("layers.*.attention.key_norm.bias", Kind::norm, m.head_dim);
+  const auto norm = [&](const char* weight, const char* bias, std::int64_t heads) {
+    ParameterTensor& tensor = b.vector(weight, Kind::norm, full ? heads * m.head_dim : m.head_dim);
+    if (full) tensor.split = column, tensor.split_dimension = 0;
+    if (m.norm_bias) b.vector(bias, Kind::norm, m.head_dim);  // Persimmon
+  };
+  norm("layers.*.attention.query_norm.weight", "layers.*.attention.query_norm.bias", m.num_attention_heads);
+  norm("layers.*.attention.key_norm.weight", "layers.*.attention.key_norm.bias", m.num_key_value_heads);
 }
 
 void attention(ParameterBuilder& b, LayerType type) {
