@@ -213,6 +213,9 @@ export interface Preset {
 export interface Field {
   /** JSON pointer: /recipe/tensor_parallel */
   path: string;
+  /** Key in links and name in a sentence; answers that the build recorded go without them. */
+  key?: string;
+  name?: string;
   type: 'integer' | 'number' | 'boolean' | 'enumeration' | 'text';
   options?: string[];
   minimum?: number;
