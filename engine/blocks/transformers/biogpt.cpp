@@ -1,5 +1,5 @@
 // BioGPT: models/biogpt/modeling_biogpt.py.
-#include "engine/blocks/transformers/decoder.h"
+#include "engine/blocks/transformers/bart_block.h"
 #include "engine/blocks/transformers/families.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
@@ -11,18 +11,9 @@ namespace {
 constexpr Rule positions_rule{"positions", "positions: the gradient of the position table needs them",
                               "transformers models/biogpt/modeling_biogpt.py: BioGptModel.forward"};
 
-class BioGptBlock : public Block {
+class BioGptBlock : public BartBlock {
  public:
-  BioGptBlock(const Model& m, DType dtype)
-      : model_(m),
-        key_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "key"),
-        value_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "value"),
-        query_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "query"),
-        output_(m.hidden_size, m.hidden_size, m.attention_output_bias, dtype, "attention projection"),
-        attention_norm_(block_norm(m, dtype)),
-        up_(m.hidden_size, m.intermediate_size, m.mlp_bias, dtype, "up"),
-        down_(m.intermediate_size, m.hidden_size, m.mlp_bias, dtype, "down"),
-        final_norm_(block_norm(m, dtype)) {}
+  BioGptBlock(const Model& m, DType dtype) : BartBlock(m, dtype) {}
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
     Tensor residual = hidden;
@@ -59,12 +50,6 @@ class BioGptBlock : public Block {
     out = contiguous(reshape(std::move(out), hidden.shape()));
     return output_(std::move(out));
   }
-
-  const Model& model_;
-  Linear key_, value_, query_, output_;
-  NormLayer attention_norm_;
-  Linear up_, down_;
-  NormLayer final_norm_;
 };
 
 class BioGpt : public Decoder {

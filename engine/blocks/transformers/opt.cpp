@@ -1,5 +1,5 @@
 // OPT: models/opt/modeling_opt.py. OPT-350M is post-norm and has an embedding narrower than its blocks.
-#include "engine/blocks/transformers/decoder.h"
+#include "engine/blocks/transformers/bart_block.h"
 #include "engine/blocks/transformers/families.h"
 
 namespace trainmem::transformers {
@@ -9,19 +9,9 @@ namespace {
 constexpr Rule positions_rule{"positions", "positions: the gradient of the position table needs them",
                               "transformers models/opt/modeling_opt.py: OPTDecoder.forward"};
 
-class OptBlock : public Block {
+class OptBlock : public BartBlock {
  public:
-  OptBlock(const Model& m, DType dtype)
-      : model_(m),
-        norm_first_(m.norm_placement == NormPlacement::pre),
-        key_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "key"),
-        value_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "value"),
-        query_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "query"),
-        output_(m.hidden_size, m.hidden_size, m.attention_output_bias, dtype, "attention projection"),
-        attention_norm_(block_norm(m, dtype)),
-        up_(m.hidden_size, m.intermediate_size, m.mlp_bias, dtype, "up"),
-        down_(m.intermediate_size, m.hidden_size, m.mlp_bias, dtype, "down"),
-        final_norm_(block_norm(m, dtype)) {}
+  OptBlock(const Model& m, DType dtype) : BartBlock(m, dtype), norm_first_(m.norm_placement == NormPlacement::pre) {}
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
     Tensor residual = hidden;
@@ -63,12 +53,7 @@ class OptBlock : public Block {
     return output_(std::move(out));
   }
 
-  const Model& model_;
   bool norm_first_;
-  Linear key_, value_, query_, output_;
-  NormLayer attention_norm_;
-  Linear up_, down_;
-  NormLayer final_norm_;
 };
 
 class Opt : public Decoder {

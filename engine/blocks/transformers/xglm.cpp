@@ -1,5 +1,5 @@
 // XGLM: models/xglm/modeling_xglm.py. Its attention is eager, whatever is asked for.
-#include "engine/blocks/transformers/decoder.h"
+#include "engine/blocks/transformers/bart_block.h"
 #include "engine/blocks/transformers/families.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/maximum.h"
@@ -12,18 +12,9 @@ namespace {
 constexpr Rule table_rule{"sinusoids", "sines and cosines of every position: a buffer",
                           "transformers models/xglm/modeling_xglm.py: XGLMSinusoidalPositionalEmbedding"};
 
-class XglmBlock : public Block {
+class XglmBlock : public BartBlock {
  public:
-  XglmBlock(const Model& m, DType dtype)
-      : model_(m),
-        key_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "key"),
-        value_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "value"),
-        query_(m.hidden_size, m.hidden_size, m.attention_bias, dtype, "query"),
-        output_(m.hidden_size, m.hidden_size, m.attention_output_bias, dtype, "attention projection"),
-        attention_norm_(block_norm(m, dtype)),
-        up_(m.hidden_size, m.intermediate_size, m.mlp_bias, dtype, "up"),
-        down_(m.intermediate_size, m.hidden_size, m.mlp_bias, dtype, "down"),
-        final_norm_(block_norm(m, dtype)) {}
+  XglmBlock(const Model& m, DType dtype) : BartBlock(m, dtype) {}
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {
     Tensor residual = hidden;
@@ -81,12 +72,6 @@ class XglmBlock : public Block {
     out = reshape(std::move(out), hidden.shape());
     return output_(std::move(out));
   }
-
-  const Model& model_;
-  Linear key_, value_, query_, output_;
-  NormLayer attention_norm_;
-  Linear up_, down_;
-  NormLayer final_norm_;
 };
 
 class Xglm : public Decoder {
