@@ -45,9 +45,10 @@ bool linear_keeps_input() {
   return hooks != nullptr && hooks->linear_keeps_input();
 }
 
-/// x (..., in) times a weight that maps in to out; the weight itself is (out, in) or (in, out).
+/// The shape of a weight that maps in to out.
 enum class WeightLies { out_in, in_out };
 
+/// x (..., in) times a weight.
 Tensor product(Factors factors, WeightLies lies, const char* role, bool keeps_frozen_input = false) {
   const Size out = factors.weight.size(lies == WeightLies::out_in ? 0 : 1);
   const Tensor bias = std::move(factors.bias);

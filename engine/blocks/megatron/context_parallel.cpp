@@ -188,7 +188,8 @@ Tensor gathered(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t 
 
 /// Rows of this GPU and all heads become all rows and a part of the heads (`gathers_rows`), or the other way round. Of
 /// each tensor a copy lies as it is sent, while the one before is received and the one before that is put in order on
-/// a stream of its own. What is sent lives to the end. flash_attn_a2a_communicate.
+/// a stream of its own. What is sent and received lives to the end: a Work holds its outputs (ProcessGroupNCCL.cpp).
+/// flash_attn_a2a_communicate.
 std::vector<Tensor> exchange(const std::vector<Tensor>& tensors, const std::vector<Shape>& shapes, bool gathers_rows) {
   const std::size_t count = tensors.size();
   std::vector<Tensor> sent;

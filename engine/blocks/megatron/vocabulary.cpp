@@ -38,7 +38,8 @@ Tensor vocabulary_embedding(const Tensor& weight, const Tensor& ids, const Seque
     // (s, b, h) is a copy unless there is one sequence only.
     if (b > 1) result = allocate({layout.sequence, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
     result = allocate({layout.local, b, h}, weight.dtype(), {&embedding_rule, "embedding"});
-    result = allocate(result.shape(), result.dtype(), {&embedding_rule, "embedding"});  // language_model_embedding.py
+    // language_model_embedding.py: clone_scatter_output_in_embedding.
+    result = allocate(result.shape(), result.dtype(), {&embedding_rule, "embedding"});
   }
   if (node)
     node->backward = [layout, scatter, t, shape = weight.shape(), count = ids.elements()](Backward& backward) {
