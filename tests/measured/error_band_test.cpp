@@ -9,7 +9,7 @@
 
 using namespace trainmem;
 
-TEST_CASE("error bands: the table holds what recorded steps and published runs show, to one percent") {
+TEST_CASE("error bands: the table holds what recorded steps and published runs show, to a tenth of a percent") {
   CaseFolder cases = read_cases(source_folder() + "/tests/traces");
   cases.add(read_cases(source_folder() + "/tests/measured"));
   const Accuracy accuracy = measure(cases);
@@ -21,8 +21,8 @@ TEST_CASE("error bands: the table holds what recorded steps and published runs s
     for (const ErrorBand& band : error_bands()) {
       if (found.kind != band.kind) continue;
       known = true;
-      CHECK(band.under == Approx(found.under).margin(0.01));
-      CHECK(band.over == Approx(found.over).margin(0.01));
+      CHECK(band.under == Approx(found.under).margin(0.001));
+      CHECK(band.over == Approx(found.over).margin(0.001));
     }
     CHECK(known);
   }
