@@ -48,8 +48,8 @@ Tensor StageModel::logits_of_deepspeed(Tensor hidden) const {
 
 /// gpt_model.py, CrossEntropy. The softmax is written over the logits.
 Tensor StageModel::loss_of(const Tensor& logits) const {
-  const Tensor labels = make_input(DType::int64, "labels");
-  const Tensor loss_mask = make_input(DType::float32, "loss mask");
+  const Tensor labels = make_input(settings_.sizes.b, settings_.sizes.s, DType::int64, "labels");
+  const Tensor loss_mask = make_input(settings_.sizes.b, settings_.sizes.s, DType::float32, "loss mask");
   const Place place("loss", Component::logits_and_loss);
   Tensor losses = vocabulary_cross_entropy(logits, labels);
   return masked_mean(std::move(losses), loss_mask);

@@ -7,8 +7,6 @@ namespace trainmem::megatron {
 
 namespace {
 
-constexpr Rule input_rule{"input", "token ids, labels and masks of the micro-batch", "pretrain_gpt.py: get_batch"};
-
 constexpr Rule deepspeed_rule{"recomputation", "input of a recomputed layer: its forward runs again in backward",
                               "DeepSpeed deepspeed/runtime/activation_checkpointing/checkpointing.py: "
                               "CheckpointFunction"};
@@ -42,23 +40,13 @@ Tensor repeat_heads(Tensor x, Size times) {
 
 }  // namespace
 
-/// get_batch_on_this_cp_rank: this GPU's part of the sequence is a copy.
-Tensor StageModel::make_input(DType dtype, const char* role) const {
-  const Sizes& z = settings_.sizes;
-  Tensor whole;
-  if (z.whole_sequence > z.s) whole = allocate({z.b, z.whole_sequence}, dtype, {&input_rule, role});
-  Tensor tensor = allocate({z.b, z.s}, dtype, {&input_rule, role});
-  note_kept(tensor, input_rule);
-  return tensor;
-}
-
 Tensor StageModel::norm(const Norm& parameters, Tensor x) const {
   if (settings_.model.norm == trainmem::Norm::layernorm)
     return layer_norm(std::move(x), parameters.weight, parameters.bias);
   return fused_rms_norm(std::move(x), parameters.weight);
 }
 
-Tensor StageModel::embed(const Tensor& ids) const {
+Tensor StageModel::embed(const Tensor& ids, const Tensor& position_ids) const {
   // language_model_embedding.py.
   const Place place("embedding");
   const Sizes& z = settings_.sizes;
@@ -66,7 +54,6 @@ Tensor StageModel::embed(const Tensor& ids) const {
   Tensor hidden = vocabulary_embedding(embedding_, ids, z.layout, scatters, z.t);
   if (embedding_norm_.weight.defined()) hidden = norm(embedding_norm_, std::move(hidden));
   if (positions_.defined()) {
-    const Tensor position_ids = make_input(DType::int64, "position ids");
     Tensor rows = embedding(positions_, position_ids);
     hidden = add(std::move(hidden), std::move(rows));
   }
@@ -274,28 +261,35 @@ Tensor StageModel::token_losses(Tensor hidden, const Tensor& labels) const {
   return fused ? fused_cross_entropy(logits, labels, z.t) : vocabulary_cross_entropy(logits, labels);
 }
 
-Tensor StageModel::loss(Tensor hidden, const Tensor& ids, const Tensor& labels, const Tensor& loss_mask) const {
+Tensor StageModel::loss(Tensor hidden, const MicroBatch& batch) const {
   hidden = norm(final_norm_, std::move(hidden));
-  if (!next_tokens_.empty()) hidden = predict_further(std::move(hidden), ids, labels, loss_mask);
-  Tensor losses = token_losses(std::move(hidden), labels);
+  if (!next_tokens_.empty()) hidden = predict_further(std::move(hidden), batch);
+  Tensor losses = token_losses(std::move(hidden), batch.labels);
   const Place place("loss", Component::logits_and_loss);
-  return masked_mean(std::move(losses), loss_mask);
+  return masked_mean(std::move(losses), batch.loss_mask);
+}
+
+/// Megatron's middle stages read none; DeepSpeed's first stage gets ids and positions, its last one labels and mask.
+MicroBatch StageModel::micro_batch() const {
+  const Sizes& z = settings_.sizes;
+  const bool first = settings_.stage.first || !next_tokens_.empty();
+  if (!settings_.deepspeed)
+    return first || settings_.stage.last ? make_micro_batch(z.b, z.whole_sequence, z.s) : MicroBatch{};
+  MicroBatch batch;
+  if (first) batch.ids = make_input(z.b, z.s, DType::int64, "token ids");
+  if (first && positions_.defined()) batch.position_ids = make_input(z.b, z.s, DType::int64, "position ids");
+  return batch;
 }
 
 Tensor StageModel::forward(Tensor input) {
   const PipelineChunk& stage = settings_.stage;
-  Tensor ids, labels, loss_mask;
-  if (stage.first || !next_tokens_.empty()) ids = make_input(DType::int64, "token ids");
-  if (stage.last && !settings_.deepspeed) {
-    labels = make_input(DType::int64, "labels");
-    loss_mask = make_input(DType::float32, "loss mask");
-  }
-  Tensor hidden = stage.first ? embed(ids) : std::move(input);
+  const MicroBatch batch = micro_batch();
+  Tensor hidden = stage.first ? embed(batch.ids, batch.position_ids) : std::move(input);
   make_buffers();
   if (settings_.buffers != nullptr) settings_.buffers->first_uses.make(FirstUse::layer);
   for (const Unit& unit : units_) hidden = run(unit, std::move(hidden));
   if (stage.last && settings_.deepspeed) return logits_of_deepspeed(std::move(hidden));
-  return stage.last ? loss(std::move(hidden), ids, labels, loss_mask) : hidden;
+  return stage.last ? loss(std::move(hidden), batch) : hidden;
 }
 
 }  // namespace trainmem::megatron

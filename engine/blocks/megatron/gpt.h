@@ -14,6 +14,7 @@
 
 #include "engine/blocks/megatron/attention_backend.h"
 #include "engine/blocks/megatron/first_uses.h"
+#include "engine/blocks/megatron/micro_batch.h"
 #include "engine/blocks/megatron/operations.h"
 #include "engine/blocks/megatron/stage_weight.h"
 #include "engine/config.h"
@@ -151,9 +152,9 @@ class StageModel {
   void make_buffers_of_megatron();
   void make_float8_weights();
   void make_buffers_of_deepspeed();
-  Tensor make_input(DType dtype, const char* role) const;
 
-  Tensor embed(const Tensor& ids) const;
+  MicroBatch micro_batch() const;
+  Tensor embed(const Tensor& ids, const Tensor& position_ids) const;
   Tensor layer(const Block& block, Tensor hidden) const;
   Tensor attention(const Block& block, Tensor normed) const;
   Tensor latent_attention(const Block& block, const Tensor& normed) const;
@@ -173,10 +174,10 @@ class StageModel {
   Tensor rotate(Tensor x) const;
   Tensor rotate_pairs(const Tensor& x) const;
   Tensor logits_of_deepspeed(Tensor hidden) const;
-  Tensor loss(Tensor hidden, const Tensor& ids, const Tensor& labels, const Tensor& loss_mask) const;
+  Tensor loss(Tensor hidden, const MicroBatch& batch) const;
   Tensor token_losses(Tensor hidden, const Tensor& labels) const;
   Tensor next_token_states(const NextToken& next, const Tensor& hidden, const Tensor& embedded) const;
-  Tensor predict_further(Tensor hidden, const Tensor& ids, const Tensor& labels, const Tensor& loss_mask) const;
+  Tensor predict_further(Tensor hidden, const MicroBatch& batch) const;
 
   Settings settings_;
   std::vector<StageWeight> weights_;

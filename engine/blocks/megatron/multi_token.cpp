@@ -79,14 +79,15 @@ Tensor StageModel::next_token_states(const NextToken& next, const Tensor& hidden
   return norm(next.final_norm, std::move(states));
 }
 
-Tensor StageModel::predict_further(Tensor hidden, const Tensor& ids, const Tensor& labels,
-                                   const Tensor& loss_mask) const {
+Tensor StageModel::predict_further(Tensor hidden, const MicroBatch& batch) const {
   std::vector<Tensor> states{std::move(hidden)};
-  Tensor tokens = ids;
+  Tensor tokens = batch.ids;
+  Tensor position_ids = batch.position_ids;
   for (const NextToken& next : next_tokens_) {
     const Layer scope(next.block.index);
-    tokens = allocate(ids.shape(), DType::int64, {&roll_rule});
-    const Tensor embedded = embed(tokens);
+    tokens = allocate(batch.ids.shape(), DType::int64, {&roll_rule});
+    position_ids = allocate(batch.ids.shape(), DType::int64, {&roll_rule});
+    const Tensor embedded = embed(tokens, position_ids);
     if (!next.block.recomputed) {
       states.push_back(next_token_states(next, states.back(), embedded));
       continue;
@@ -100,8 +101,8 @@ Tensor StageModel::predict_further(Tensor hidden, const Tensor& ids, const Tenso
   states = split(std::move(together), sizes, 0);
   Tensor result = states[0];
   for (std::size_t i = 1; i < states.size(); ++i) {
-    const Tensor mask = allocate(loss_mask.shape(), DType::float32, {&roll_rule});
-    result = join_loss(result, masked_mean(token_losses(states[i], labels), mask));
+    const Tensor mask = allocate(batch.loss_mask.shape(), DType::float32, {&roll_rule});
+    result = join_loss(result, masked_mean(token_losses(states[i], batch.labels), mask));
   }
   return result;
 }
