@@ -169,6 +169,7 @@ struct Gpu {
 
 enum class Framework { pytorch, transformers, torchtitan, torchtune, megatron, deepspeed, litgpt, llm_foundry };
 enum class Precision { fp32, bf16, fp16, bf16_mixed, fp16_mixed, bf16_autocast, fp16_autocast, fsdp_bf16, fp8 };
+enum class Fp8Recipe { tensorwise, blockwise, mxfp8 };
 enum class Optimizer {
   adamw,
   adamw_amsgrad,
@@ -235,6 +236,7 @@ struct Recipe {
   Size gradient_accumulation_steps = 1;
 
   Precision precision = Precision::bf16_autocast;
+  Fp8Recipe fp8_recipe = Fp8Recipe::tensorwise;
   DType weights_dtype = DType::automatic;
   DType master_weights_dtype = DType::automatic;
   DType gradients_dtype = DType::automatic;

@@ -57,6 +57,7 @@ constexpr const char* pipeline_schedules[] = {"gpipe", "1f1b", "interleaved", "z
 constexpr const char* recomputations[] = {"none",    "selective_attention", "selective_operations", "full",
                                           "every_k", "selective_modules"};
 constexpr const char* recomputation_methods[] = {"block", "uniform"};
+constexpr const char* fp8_recipes[] = {"tensorwise", "blockwise", "mxfp8"};
 constexpr const char* context_parallel_methods[] = {"auto", "ring", "all_gather", "all_to_all"};
 constexpr const char* expert_dispatchers[] = {"all_to_all", "all_gather"};
 constexpr const char* attention_kernels[] = {"eager", "sdpa", "sdpa_math", "flash"};
@@ -86,6 +87,7 @@ Words words(RouterAuxiliaryLoss) { return list<RouterAuxiliaryLoss::masked>(rout
 Words words(GpuArchitecture) { return list<GpuArchitecture::other>(gpu_architectures); }
 Words words(Framework) { return list<Framework::llm_foundry>(frameworks); }
 Words words(Precision) { return list<Precision::fp8>(precisions); }
+Words words(Fp8Recipe) { return list<Fp8Recipe::mxfp8>(fp8_recipes); }
 Words words(Optimizer) { return list<Optimizer::none>(optimizers); }
 Words words(OptimizerImplementation) { return list<OptimizerImplementation::in_backward>(optimizer_implementations); }
 Words words(DataParallel) { return list<DataParallel::fsdp>(data_parallels); }

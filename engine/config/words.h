@@ -24,6 +24,7 @@ Words words(RouterAuxiliaryLoss);
 Words words(GpuArchitecture);
 Words words(Framework);
 Words words(Precision);
+Words words(Fp8Recipe);
 Words words(Optimizer);
 Words words(OptimizerImplementation);
 Words words(DataParallel);

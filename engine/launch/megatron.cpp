@@ -64,6 +64,10 @@ constexpr KeyRule rules[] = {
     {"--fp16", "/recipe/precision", "", "fp16_mixed"},
     {"--fp8-format", "/recipe/precision", "hybrid", "fp8"},
     {"--fp8-format", "/recipe/precision", "*", "fp8", Write::never},
+    {"--fp8-recipe", "/recipe/fp8_recipe", "delayed", "tensorwise", Write::never},
+    {"--fp8-recipe", "/recipe/fp8_recipe", "tensorwise", "tensorwise", Write::never},
+    {"--fp8-recipe", "/recipe/fp8_recipe", "blockwise", "blockwise"},
+    {"--fp8-recipe", "/recipe/fp8_recipe", "mxfp8", "mxfp8"},
     {"--main-params-dtype", "/recipe/master_weights_dtype", "fp32", "fp32"},
     {"--main-params-dtype", "/recipe/master_weights_dtype", "fp16", "fp16"},
     {"--optimizer", "/recipe/optimizer", "adam", "adamw"},
@@ -98,8 +102,6 @@ constexpr KeyRule rules[] = {
     {"--use-torch-fsdp2", nullptr, "*", uncounted},
     {"--use-custom-fsdp", nullptr, "*", uncounted},
     {"--fp8-param-gather", "/recipe/weights_dtype", "", "fp8"},
-    {"--fp8-recipe", nullptr, "blockwise", "One scale for each tensor is counted; those of blocks are left out."},
-    {"--fp8-recipe", nullptr, "mxfp8", "One scale for each tensor is counted; those of blocks are left out."},
 };
 
 Config start() {

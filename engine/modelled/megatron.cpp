@@ -61,6 +61,17 @@ constexpr Missing<Config> of_core[] = {
        return c.recipe.precision == Precision::fp8 && c.model.experts.num_experts > 0 && !c.recipe.grouped_experts;
      },
      "1"},
+    {"/recipe/fp8_recipe", "MXFP8, which Transformer Engine has for Blackwell alone, on another GPU is",
+     "Choose blockwise.",
+     [](const Config& c) {
+       return c.recipe.fp8_recipe == Fp8Recipe::mxfp8 && c.gpu.architecture != GpuArchitecture::blackwell;
+     },
+     "blockwise"},
+    {"/recipe/weights_dtype", "fp8 parameters whose numbers share their scale in blocks are", "Set it to auto.",
+     [](const Config& c) {
+       return c.recipe.fp8_recipe != Fp8Recipe::tensorwise && c.recipe.weights_dtype == DType::float8;
+     },
+     "auto"},
     {"/recipe/pipeline_schedule", "A zero-bubble schedule of fp8 products is", "Choose 1f1b.",
      [](const Config& c) {
        return c.recipe.precision == Precision::fp8 && c.recipe.pipeline_parallel > 1 &&

@@ -164,6 +164,13 @@ constexpr Missing<Config> all_missing[] = {
               (c.recipe.framework != Framework::torchtitan || !c.recipe.compile_blocks || !recomputed || !sharded);
      },
      "fsdp_bf16"},
+    {"/recipe/fp8_recipe", "fp8 whose numbers share their scale in blocks, outside Megatron's fp8, is",
+     "Choose tensorwise, or framework megatron and precision fp8.",
+     [](const Config& c) {
+       return c.recipe.fp8_recipe != Fp8Recipe::tensorwise &&
+              (c.recipe.framework != Framework::megatron || c.recipe.precision != Precision::fp8);
+     },
+     "tensorwise"},
     {"/recipe/offload_optimizer", "Offload of the optimizer alone outside Megatron and DeepSpeed's ZeRO is",
      "Set data_parallel to zero1, zero2 or zero3, or offload_parameters with fsdp.",
      [](const Config& c) {

@@ -118,7 +118,7 @@ TEST_CASE("published runs: dense Megatron-LM on B200 within 0.02 %, transformers
 }
 
 // The most that any of eight ranks reserved: the ranks' shards are cut at other places, so that each has its own gaps.
-TEST_CASE("published runs: reserved bytes of Megatron-LM on B200 within 0.4 %, of shared sequences within 3 %") {
+TEST_CASE("published runs: reserved bytes of Megatron-LM on B200 within 0.5 %, of shared sequences within 3 %") {
   int runs = 0;
   int of_two_stages = 0;
   for (const MeasuredScore& one : accuracy().measured) {
@@ -127,7 +127,7 @@ TEST_CASE("published runs: reserved bytes of Megatron-LM on B200 within 0.4 %, o
       if (reading.counter != MemoryCounter::reserved) continue;
       CAPTURE(one.id, reading.bytes.error());
       ++runs;
-      CHECK(std::abs(reading.bytes.error()) <= (one.id.find("_cp") == std::string::npos ? 0.004 : 0.03));
+      CHECK(std::abs(reading.bytes.error()) <= (one.id.find("_cp") == std::string::npos ? 0.005 : 0.03));
       if (one.id.find("llama3") != 0 || one.id.find("_pp2_") == std::string::npos) continue;
       ++of_two_stages;
       CHECK(std::abs(reading.bytes.error()) <= 0.0002);

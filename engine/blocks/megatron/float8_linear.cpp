@@ -1,12 +1,13 @@
-// Linear layers of Transformer Engine in fp8, with one scale for each tensor: delayed or current scaling.
+// Linear layers of Transformer Engine in fp8.
 //
 // A product takes fp8 copies of its factors; results and gradients between the layers stay in 16 bits. Of the input a
-// layer keeps one fp8 copy: laid out for the gradient of its weight, or, where the sequence is gathered again, as it
-// was sent. The weight's fp8 copies live from step to step (gpt_parameters.cpp). Scales and histories of maxima, a few
-// numbers a layer, are not counted.
-// Source: NVIDIA/TransformerEngine v2.9 transformer_engine/pytorch/module/linear.py, layernorm_linear.py and base.py
-// (grad_output_preprocess), tensor/storage/float8_tensor_storage.py (update_usage), distributed.py (_all_gather_fp8).
-#include "engine/blocks/megatron/operations.h"
+// layer keeps one fp8 copy: laid out for the gradient of its weight, or, where tensors with one scale are gathered
+// again, as it was sent. The weight's fp8 copies live from step to step (gpt_parameters.cpp). Scales of whole tensors
+// and histories of maxima, a few numbers a layer, are not counted.
+// Source: NVIDIA/TransformerEngine v2.9 and, for blocks, d0067d0: transformer_engine/pytorch/module/linear.py,
+// layernorm_linear.py and base.py (grad_output_preprocess), tensor/storage/float8_tensor_storage.py (update_usage),
+// distributed.py (gather_along_first_dim).
+#include "engine/blocks/megatron/float8_copies.h"
 #include "engine/tensor/run.h"
 #include "engine/tensor/work.h"
 
@@ -21,27 +22,19 @@ constexpr Rule row_rule{"row-parallel linear in fp8",
                         "fp8 copy of a linear layer's input: the gradient of its weight needs it", source};
 constexpr Rule copy_rule{"fp8 copy", "",
                          "Transformer Engine pytorch/tensor/float8_tensor.py: Float8CurrentScalingQuantizer"};
-constexpr Rule gather_rule{"all-gather of the sequence in fp8", "",
-                           "Transformer Engine pytorch/distributed.py: _all_gather_fp8"};
-
-/// An fp8 tensor as a product along its last dimension takes it, and its transposed copy where there is one.
-struct Copies {
-  Tensor plain, transposed;
-};
-
-Copies quantize(const Shape& shape, Float8 kind) {
-  Copies copies;
-  copies.plain = allocate(shape, DType::float8, {&copy_rule});
-  if (kind == Float8::transposing) copies.transposed = allocate(shape, DType::float8, {&copy_rule});
-  return copies;
-}
-
-Tensor gather(const Shape& whole) {
-  const Set<Component> component(active_run().component, Component::communication);
-  return allocate(whole, DType::float8, {&gather_rule, "gathered sequence"});
-}
 
 Size weight_bytes(const ParallelLinear& layer) { return layer.in * layer.out * layer.stack; }
+
+/// What the gradient of the weight needs of the input.
+void keep_input(const Ref<Node>& node, const Float8Copies& input) {
+  keep(node, input.across.defined() ? input.across : input.along);
+  if (input.across_scales.defined()) keep(node, input.across_scales);
+}
+
+/// What was gathered as rows, laid out for the gradient of a weight.
+Tensor transposed_rows(const Shape& whole, Float8 kind) {
+  return kind == Float8::transposing ? allocate(whole, DType::float8, {&copy_rule}) : Tensor();
+}
 
 }  // namespace
 
@@ -53,24 +46,29 @@ Tensor float8_column_linear(Tensor argument, const ParallelLinear& layer, const 
   const Shape whole{layout.sequence, x.size(1), layer.in};
   const Size rows = layout.sequence * x.size(1);
   const DType dtype = x.dtype();
-  Copies input = quantize(x.shape(), node && !gathers ? layer.float8 : Float8::plain);
+  const bool kept_across = node && (in_blocks(layer.float8) || !gathers);
+  Float8Copies input = quantize(x.shape(), layer.float8, true, kept_across);
   x.reset();
-  Tensor gathered = gathers ? gather(whole) : Tensor();
+  GatheredCopies gathered;
+  if (gathers) gathered = gather(whole, layer.float8, true, false);
+  gathered.put_in_order();
   note_linear(Pass::forward, rows, layer.in * layer.out, weight_bytes(layer));
   Tensor result = allocate({layout.sequence, whole[1], layer.out}, dtype, {&column_rule, role});
-  gathered.reset();
-  keep(node, input.transposed.defined() ? input.transposed : input.plain);
+  gathered = {};
+  keep_input(node, input);
   if (node)
     node->backward = [layer, layout, whole, rows, gathers](Backward& b) {
       const Tensor kept = b.kept(0);
       const DType format = b.gradient().dtype();
-      const Copies gradient = quantize(b.gradient().shape(), layer.float8);
-      const Tensor all_rows = gathers ? gather(whole) : Tensor();
+      const Float8Copies gradient = quantize(b.gradient().shape(), layer.float8, true, true);
+      const bool blocks = in_blocks(layer.float8);
+      GatheredCopies all_rows;
+      if (gathers) all_rows = gather(whole, layer.float8, !blocks, blocks);
       note_linear_backward(rows, layer.in * layer.out, weight_bytes(layer), true, true);
       Tensor input_gradient = allocate(whole, format, {&column_rule, "input gradient"});
       Tensor scattered = reduce_scatter(input_gradient, layout);
-      Tensor transposed;
-      if (gathers && layer.float8 == Float8::transposing) transposed = allocate(whole, DType::float8, {&copy_rule});
+      all_rows.put_in_order();
+      const Tensor transposed = gathers ? transposed_rows(whole, layer.float8) : Tensor();
       if (b.wants(2))
         b.give(2, allocate({layer.stack * layer.out, layer.in}, format, {&column_rule, "weight gradient"}));
       if (layer.dummies != nullptr) layer.dummies->make({layer.out, layer.in}, format);
@@ -87,7 +85,7 @@ Tensor float8_row_linear(Tensor argument, const ParallelLinear& layer, const Seq
   const Shape shape = x.shape();
   const Size rows = layout.sequence * x.size(1);
   const DType dtype = x.dtype();
-  Copies input = quantize(shape, node ? layer.float8 : Float8::plain);
+  const Float8Copies input = quantize(shape, layer.float8, true, static_cast<bool>(node));
   x.reset();
   note_linear(Pass::forward, rows, layer.in * layer.out, weight_bytes(layer));
   Tensor result;
@@ -95,19 +93,23 @@ Tensor float8_row_linear(Tensor argument, const ParallelLinear& layer, const Seq
     Tensor partial = allocate({layout.sequence, shape[1], layer.out}, dtype, {&row_rule, role});
     result = reduce_scatter(std::move(partial), layout);
   }
-  keep(node, input.transposed.defined() ? input.transposed : input.plain);
+  keep_input(node, input);
   if (node)
     node->backward = [layer, layout, shape, rows](Backward& b) {
       const Tensor kept = b.kept(0);
       const DType format = b.gradient().dtype();
-      Copies gradient;
+      Float8Copies gradient;
+      Tensor transposed;
       if (layout.sequence_parallel) {
-        const Tensor sent = allocate(b.gradient().shape(), DType::float8, {&copy_rule});
+        const bool blocks = in_blocks(layer.float8);
+        const Float8Copies sent = quantize(b.gradient().shape(), layer.float8, true, blocks);
         const Shape whole{layout.sequence, shape[1], layer.out};
-        gradient.plain = gather(whole);
-        if (layer.float8 == Float8::transposing) gradient.transposed = allocate(whole, DType::float8, {&copy_rule});
+        GatheredCopies gathered = gather(whole, layer.float8, true, blocks);
+        gathered.put_in_order();
+        transposed = transposed_rows(whole, layer.float8);
+        gradient = std::move(gathered.copies);
       } else {
-        gradient = quantize(b.gradient().shape(), layer.float8);
+        gradient = quantize(b.gradient().shape(), layer.float8, true, true);
       }
       note_linear_backward(rows, layer.in * layer.out, weight_bytes(layer), true, true);
       Tensor input_gradient = allocate(shape, format, {&row_rule, "input gradient"});

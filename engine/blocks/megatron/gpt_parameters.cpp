@@ -1,6 +1,7 @@
 // Parameters of a stage, and the buffers that live as long as the run.
 #include <algorithm>
 
+#include "engine/blocks/megatron/float8_copies.h"
 #include "engine/blocks/megatron/gpt.h"
 #include "engine/parameters/parameters.h"
 #include "engine/tensor/run.h"
@@ -28,6 +29,8 @@ constexpr Rule float8_rule{"fp8 weights", "copies for the products of linear lay
                            "Transformer Engine pytorch/module/base.py: get_weight_workspace"};
 constexpr Rule transposed_rule{"transposed fp8 weights", "for the gradients of the layers' inputs",
                                "Transformer Engine pytorch/tensor/storage/float8_tensor_storage.py: _create_transpose"};
+constexpr Rule scales_rule{"scales of fp8 weights", "one for each block of numbers",
+                           "Transformer Engine pytorch/tensor/mxfp8_tensor.py, float8_blockwise_tensor.py"};
 RecomputedModules recomputed_modules(const Recipe& recipe) {
   RecomputedModules result;
   result.core_attention = recipe.recomputation == Recomputation::selective_attention;
@@ -47,6 +50,8 @@ void release_gradient(const Tensor& leaf) { leaf->grad.reset(); }
 /// Transformer Engine pytorch/utils.py: is_non_tn_fp8_gemm_supported.
 Float8 float8_products(const Config& config) {
   if (config.recipe.precision != Precision::fp8) return Float8::none;
+  if (config.recipe.fp8_recipe == Fp8Recipe::blockwise) return Float8::blockwise;
+  if (config.recipe.fp8_recipe == Fp8Recipe::mxfp8) return Float8::mxfp8;
   return config.gpu.architecture == GpuArchitecture::blackwell ? Float8::plain : Float8::transposing;
 }
 
@@ -252,15 +257,21 @@ void StageModel::make_head() {
 void StageModel::make_float8_weights() {
   if (settings_.float8 == Float8::none) return;
   Size weights = 0;
-  for (const StageWeight& weight : weights_)
-    if (weight.float8) weights = weights + weight.elements() * weight.times;
+  Size scales = 0;
+  for (const StageWeight& weight : weights_) {
+    if (!weight.float8) continue;
+    weights = weights + weight.elements() * weight.times;
+    scales = scales + scale_bytes_of_weight(weight.rows, weight.columns, settings_.float8) * weight.times;
+  }
   const Place place("fp8 weights", Component::weights);
-  const auto add = [this, &weights](const Rule& rule) {
-    buffers_.push_back(allocate({weights}, DType::float8, {&rule}));
+  const auto add = [this](const Size& bytes, DType dtype, const Rule& rule) {
+    buffers_.push_back(allocate({bytes}, dtype, {&rule}));
     note_kept(buffers_.back(), rule);
   };
-  if (settings_.recipe.weights_dtype != DType::float8) add(float8_rule);
-  if (settings_.float8 == Float8::transposing) add(transposed_rule);
+  if (settings_.recipe.weights_dtype != DType::float8) add(weights, DType::float8, float8_rule);
+  if (settings_.float8 != Float8::plain) add(weights, DType::float8, transposed_rule);
+  if (settings_.float8 == Float8::blockwise || settings_.float8 == Float8::mxfp8)
+    add(scales, DType::uint8, scales_rule);
 }
 
 void StageModel::make_buffers_of_megatron() {

@@ -24,8 +24,9 @@ struct SequenceLayout {
 };
 
 /// How a linear layer of Transformer Engine multiplies. Hopper's fp8 products want both factors laid out along the sum:
-/// what backward needs across it is a transposed copy. Blackwell's take either layout.
-enum class Float8 { none, transposing, plain };
+/// what backward needs across it is a transposed copy. Blackwell's take either layout. Numbers that share their scale
+/// in blocks have a second copy on either, for its blocks lie along the other sum.
+enum class Float8 { none, transposing, plain, blockwise, mxfp8 };
 
 /// Stand-ins for the gradients of weights whose products went straight to the main gradients: one for each shape, from
 /// the first backward that asks for it on.
