@@ -2,7 +2,6 @@
 #include "engine/tape/allocator.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace trainmem {
 namespace {
@@ -30,77 +29,6 @@ void add(Counter& counter, Bytes bytes) {
 }
 
 }  // namespace
-
-// The class of a size: its highest bit and the two bits below it, of the size in units of 512.
-int FreeBlocks::size_class(Bytes size) {
-  const auto units = static_cast<std::uint64_t>(size / min_block);
-  const int highest = static_cast<int>(std::bit_width(units)) - 1;
-  if (highest < 2) return static_cast<int>(units);
-  return 4 * (highest - 1) + static_cast<int>((units >> (highest - 2)) & 3U);
-}
-
-// The first occupied class from `from` on; class_count if there is none.
-int FreeBlocks::next_class(int from) const {
-  for (int word = from / 64; word < class_count / 64; ++word) {
-    std::uint64_t bits = occupied_[static_cast<std::size_t>(word)];
-    if (word == from / 64) bits &= ~std::uint64_t{0} << (from % 64);
-    if (bits != 0) return 64 * word + std::countr_zero(bits);
-  }
-  return class_count;
-}
-
-// The first entry of a list that is not before (size, address).
-std::size_t FreeBlocks::place_of(int list, Bytes size, Bytes address) const {
-  const auto& entries = lists_[static_cast<std::size_t>(list)];
-  const Entry* first = entries.data();
-  for (std::size_t count = entries.size(); count > 0;) {
-    const std::size_t half = count / 2;
-    const Entry& middle = first[half];
-    const bool before = middle.size < size || (middle.size == size && middle.address < address);
-    first = before ? first + half + 1 : first;
-    count = before ? count - half - 1 : half;
-  }
-  return static_cast<std::size_t>(first - entries.data());
-}
-
-void FreeBlocks::insert(Bytes size, Bytes address, std::int32_t block) {
-  const int list = size_class(size);
-  auto& entries = lists_[static_cast<std::size_t>(list)];
-  entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(place_of(list, size, address)), {size, address, block});
-  occupied_[static_cast<std::size_t>(list / 64)] |= std::uint64_t{1} << (list % 64);
-}
-
-void FreeBlocks::erase(Bytes size, Bytes address) {
-  const int list = size_class(size);
-  remove(list, place_of(list, size, address));
-}
-
-std::int32_t FreeBlocks::take(Bytes size, std::int32_t avoided) {
-  int list = size_class(size);
-  std::size_t position = place_of(list, size, 0);
-  if (position == lists_[static_cast<std::size_t>(list)].size()) {
-    list = next_class(list + 1);
-    position = 0;
-    if (list == class_count) return none;
-  }
-  if (lists_[static_cast<std::size_t>(list)][position].block == avoided && avoided != none) {
-    if (position + 1 < lists_[static_cast<std::size_t>(list)].size()) {
-      ++position;
-    } else if (const int next = next_class(list + 1); next != class_count) {
-      list = next;
-      position = 0;
-    }
-  }
-  return remove(list, position);
-}
-
-std::int32_t FreeBlocks::remove(int list, std::size_t position) {
-  auto& entries = lists_[static_cast<std::size_t>(list)];
-  const std::int32_t block = entries[position].block;
-  entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(position));
-  if (entries.empty()) occupied_[static_cast<std::size_t>(list / 64)] &= ~(std::uint64_t{1} << (list % 64));
-  return block;
-}
 
 CachingAllocator::CachingAllocator(AllocatorOptions options) : options_(options) {
   for (std::size_t index = 0; index < pools_.size(); ++index) {

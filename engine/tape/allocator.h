@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/tape/free_blocks.h"
 #include "engine/tape/tape.h"
 
 namespace trainmem {
@@ -24,35 +25,6 @@ struct AllocatorOptions {
 struct Counter {
   Bytes current = 0;
   Bytes peak = 0;
-};
-
-/// The free blocks of a pool, ordered by size, then address. They stand in classes of size, four to a doubling, each
-/// a short sorted list; a bitmap tells which classes have any.
-class FreeBlocks {
- public:
-  static constexpr std::int32_t none = -1;
-
-  void insert(Bytes size, Bytes address, std::int32_t block);
-  void erase(Bytes size, Bytes address);
-  /// Removes the smallest block of at least `size`, lowest address first, and returns it; `avoided` only if there is
-  /// no other. none: there is no such block.
-  std::int32_t take(Bytes size, std::int32_t avoided);
-
- private:
-  struct Entry {
-    Bytes size;
-    Bytes address;
-    std::int32_t block;
-  };
-  static constexpr int class_count = 192;
-
-  static int size_class(Bytes size);
-  int next_class(int from) const;
-  std::size_t place_of(int list, Bytes size, Bytes address) const;
-  std::int32_t remove(int list, std::size_t position);
-
-  std::array<std::vector<Entry>, class_count> lists_;
-  std::array<std::uint64_t, class_count / 64> occupied_{};
 };
 
 /// The allocator of one GPU that never runs out of memory.
