@@ -10,7 +10,6 @@
 #include "engine/parameters/parameters.h"
 #include "engine/peak/peak.h"
 #include "engine/peak/reserved.h"
-#include "engine/peak/stage_runs.h"
 #include "engine/runtime.h"
 #include "engine/step.h"
 #include "engine/tape/fold.h"
@@ -70,9 +69,10 @@ std::int64_t worst_stage(const std::vector<Stage>& stages) {
 
 }  // namespace
 
-Result estimate(const Config& config) {
+Result estimate(const Config& config) { return estimate(config, run_stages(config)); }
+
+Result estimate(const Config& config, StageRuns runs) {
   Result result;
-  StageRuns runs = run_stages(config);
   result.stages = std::move(runs.stages);
   const std::int64_t stage = worst_stage(result.stages);
   if (runs.folded_stage != stage) runs.folded = run_training(config, {.fold = true, .stage = stage});

@@ -2,11 +2,15 @@
 #pragma once
 
 #include "engine/config.h"
+#include "engine/peak/stage_runs.h"
 #include "engine/result.h"
 
 namespace trainmem {
 
 /// The whole answer. The configuration is valid and modelled (validate.h, modelled.h).
 Result estimate(const Config& config);
+
+/// The same where the stages have been run.
+Result estimate(const Config& config, StageRuns runs);
 
 }  // namespace trainmem

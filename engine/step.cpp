@@ -16,6 +16,7 @@
 #include "engine/parallel/tensor.h"
 #include "engine/parallel/torch_pipeline.h"
 #include "engine/parallel/zero.h"
+#include "engine/tape/fold.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/record.h"
 
@@ -140,7 +141,7 @@ class Training {
       ddp_ = std::make_unique<Ddp>(recipe.gradient_as_bucket_view);
     }
     make_optimizer();
-    for (std::int32_t step = 1; step <= options_.steps; ++step) {
+    for (std::int32_t step = 1; step <= options_.steps && !has_reached_enough(); ++step) {
       micro_batches(model, step);
       end_step(step);
     }
@@ -187,6 +188,10 @@ class Training {
     run_.begin_phase(step, Phase::optimizer_step, name + " zero_grad");
     // ZeRO lets go of gradients in backward and step; a graph's gradients stay where they are.
     if (optimizer_ && !uses_cuda_graphs(config_.recipe)) optimizer_->zero_grad();
+  }
+
+  bool has_reached_enough() const {
+    return options_.enough != no_limit && highest(fold(run_.tape)).peak.total >= options_.enough;
   }
 
   /// FSDP's CPUOffloadPolicy: the optimizer steps the shards where they are.

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "engine/advice/remedy.h"
-#include "engine/estimate.h"
-#include "engine/peak/peak.h"
+#include "engine/advice/trials.h"
 
 namespace trainmem {
 
@@ -14,14 +13,14 @@ namespace {
 bool worth_saying(Bytes saved, const Result& before) { return saved > before.device.expected / 1000; }
 
 /// Every change in every degree, each alone, that saves memory.
-std::vector<Suggestion> try_all(const Config& config, const Result& result) {
+std::vector<Suggestion> try_all(const Config& config, const Result& result, Trials& trials) {
   std::vector<Suggestion> found;
   for (const Change& change : all_changes()) {
     Suggestion tried{&change, config, {}, 0};
     if (!make(change, tried.config)) continue;
     const bool pools_alone = tried.config.recipe.expandable_segments != config.recipe.expandable_segments;
-    if (!pools_alone && estimate_peak(tried.config).allocated >= result.allocated) continue;
-    tried.after = outcome(tried.config);
+    if (!pools_alone && !trials.allocates_less(tried.config, result.allocated)) continue;
+    tried.after = trials.outcome(tried.config);
     if (tried.after.host > host_memory_of_a_gpu) continue;
     tried.saved = result.device.expected - tried.after.device.expected;
     if (worth_saying(tried.saved, result)) found.push_back(std::move(tried));
@@ -48,18 +47,13 @@ std::vector<Suggestion> best_degrees(const std::vector<Suggestion>& all) {
 
 }  // namespace
 
-Outcome outcome(const Config& config) {
-  const Result result = estimate(config);
-  return {result.allocated, result.components, result.reserved, result.device,
-          result.host,      result.verdict,    result.num_gpus, result.parameters};
-}
-
 Advice advise(const Config& config, const Result& result) {
   Advice advice;
   advice.diagnoses = diagnose(config, result);
-  advice.suggestions = best_degrees(try_all(config, result));
+  Trials trials;
+  advice.suggestions = best_degrees(try_all(config, result, trials));
   if (result.verdict.fit == Fit::does_not_fit || result.verdict.fit == Fit::tight) {
-    advice.remedies = find_remedies(config, advice.suggestions);
+    advice.remedies = find_remedies(config, advice.suggestions, trials);
   }
   return advice;
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/advice/edits.h"
-#include "engine/peak/peak.h"
+#include "engine/advice/trials.h"
 #include "engine/runtime.h"
 #include "engine/validation/validate.h"
 #include "engine/verdict.h"
@@ -17,30 +17,18 @@ constexpr std::size_t most_changes = 6;  ///< a longer list is another training,
 
 using Changes = std::vector<const Change*>;
 
-/// Could it fit? Reserved memory is never less than allocated, so this bound needs no replay of the allocator.
-bool may_fit(const Config& config, Bytes allocated) {
-  for (const RuntimeRow& row : runtime_rows(config)) allocated += row.bytes.low;
-  return allocated <= usable_capacity(config.gpu);
+/// What may be allocated where it is to fit. Reserved memory is never less, so this bound needs no replay of the
+/// allocator.
+Bytes most_allocated(const Config& config) {
+  Bytes most = usable_capacity(config.gpu);
+  for (const RuntimeRow& row : runtime_rows(config)) most -= row.bytes.low;
+  return most;
 }
-
-/// Peaks after changes, each computed once: prices have most of their changes in common.
-class Peaks {
- public:
-  /// `config` is what these changes, one after another, make of the start.
-  Bytes after(const Changes& changes, const Config& config) {
-    for (const auto& [made, peak] : known_)
-      if (made == changes) return peak;
-    return known_.emplace_back(changes, estimate_peak(config).allocated).second;
-  }
-
- private:
-  std::vector<std::pair<Changes, Bytes>> known_;
-};
 
 /// One price: the changes that it buys.
 class Search {
  public:
-  Search(const Config& config, const std::vector<Cost>& allowed, Peaks& peaks) : start_(config), peaks_(peaks) {
+  Search(const Config& config, const std::vector<Cost>& allowed, Trials& trials) : start_(config), trials_(trials) {
     for (const Change& change : all_changes()) {
       if (std::find(allowed.begin(), allowed.end(), change.cost) != allowed.end()) allowed_.push_back(&change);
     }
@@ -49,10 +37,10 @@ class Search {
   Remedy run() {
     Config config = start_;
     take_kernels(config);
-    Bytes peak = peaks_.after(made_, config);
+    Bytes peak = trials_.allocated(config);
     while (made_.size() < most_changes) {
       // Where the tensors fit and the pools around them do not, less of the pools has to lie unused.
-      const bool pools_alone = may_fit(config, peak);
+      const bool pools_alone = peak <= most_allocated(config);
       if (!(pools_alone && grow_pools_in_place(config)) && !lower_peak(config, peak)) return {};
       Remedy remedy = {made_, config, {}};
       if (fits(remedy)) return fewest(std::move(remedy));
@@ -92,11 +80,8 @@ class Search {
       Config changed = config;
       if (!make(**i, changed)) continue;
       tried = *i;
-      Changes changes = made_;
-      changes.push_back(*i);
-      const Bytes after = peaks_.after(changes, changed);
-      if (after >= peak) continue;
-      peak = after;
+      if (!trials_.allocates_less(changed, peak)) continue;
+      peak = trials_.allocated(changed);
       best = *i;
       best_config = std::move(changed);
     }
@@ -107,8 +92,8 @@ class Search {
   }
 
   bool fits(Remedy& remedy) const {
-    if (!may_fit(remedy.config, peaks_.after(remedy.changes, remedy.config))) return false;
-    remedy.after = outcome(remedy.config);
+    if (!trials_.allocates_less(remedy.config, most_allocated(remedy.config) + 1)) return false;
+    remedy.after = trials_.outcome(remedy.config);
     return remedy.after.verdict.fit == Fit::fits && remedy.after.host <= host_memory_of_a_gpu;
   }
 
@@ -145,7 +130,7 @@ class Search {
   }
 
   const Config& start_;
-  Peaks& peaks_;
+  Trials& trials_;
   Changes allowed_;
   Changes made_;
 };
@@ -160,16 +145,15 @@ Remedy single(const std::vector<Suggestion>& singles, const std::vector<Cost>& a
 
 }  // namespace
 
-std::vector<Remedy> find_remedies(const Config& config, const std::vector<Suggestion>& singles) {
+std::vector<Remedy> find_remedies(const Config& config, const std::vector<Suggestion>& singles, Trials& trials) {
   static const std::vector<Cost> same_training[] = {{Cost::none}, {Cost::none, Cost::speed}};
   static const std::vector<Cost> others[] = {{Cost::none, Cost::speed, Cost::host},
                                              {Cost::none, Cost::speed, Cost::numbers},
                                              {Cost::none, Cost::speed, Cost::adapters},
                                              {Cost::none, Cost::speed, Cost::gpus}};
-  Peaks peaks;
   const auto remedy = [&](const std::vector<Cost>& allowed) {
     Remedy found = single(singles, allowed);
-    return found.changes.empty() ? Search(config, allowed, peaks).run() : found;
+    return found.changes.empty() ? Search(config, allowed, trials).run() : found;
   };
   for (const std::vector<Cost>& allowed : same_training) {
     Remedy found = remedy(allowed);

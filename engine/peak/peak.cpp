@@ -1,16 +1,9 @@
 #include "engine/peak/peak.h"
 
-#include <algorithm>
-
 #include "engine/runtime.h"
 #include "engine/step.h"
 
 namespace trainmem {
-
-const FoldedPhase& highest(const std::vector<FoldedPhase>& phases) {
-  return *std::max_element(phases.begin(), phases.end(),
-                           [](const FoldedPhase& a, const FoldedPhase& b) { return a.peak.total < b.peak.total; });
-}
 
 Bytes workspace_beside(const Config& config) {
   return config.recipe.framework == Framework::megatron ? 0 : cublas_workspace(config);

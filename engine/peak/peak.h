@@ -22,9 +22,6 @@ Peak estimate_peak(const Config& config);
 /// The peak of one pipeline stage's tape, folded.
 Peak stage_peak(const Config& config, std::int64_t stage);
 
-/// The phase with the highest moment.
-const FoldedPhase& highest(const std::vector<FoldedPhase>& phases);
-
 /// cuBLAS workspaces that are not on the tape; Megatron's stages have theirs there.
 Bytes workspace_beside(const Config& config);
 

@@ -8,7 +8,6 @@
 #include "engine/parallel/pipeline.h"
 #include "engine/parameters/parameters.h"
 #include "engine/peak/peak.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
 
 namespace trainmem {
@@ -30,8 +29,10 @@ std::int64_t stage_parameters(const Config& config, const PipelineStage& stage) 
 }
 
 /// A pipeline stage by the fold of its tape.
-Stage stage_by_fold(const Config& config, const PipelineStage& part, StageRuns& runs) {
-  Recording tape = run_training(config, {.fold = true, .stage = part.index});
+Stage stage_by_fold(const Config& config, const PipelineStage& part, StageRuns& runs, Bytes enough) {
+  const Bytes workspace = workspace_beside(config);
+  if (enough != no_limit) enough -= workspace;
+  Recording tape = run_training(config, {.fold = true, .stage = part.index, .enough = enough});
   const std::vector<FoldedPhase> folded = fold(tape);
   const Alive& peak = highest(folded).peak;
   if (peak.total > runs.folded_peak) {
@@ -39,7 +40,6 @@ Stage stage_by_fold(const Config& config, const PipelineStage& part, StageRuns& 
     runs.folded_stage = part.index;
     runs.folded_peak = peak.total;
   }
-  const Bytes workspace = workspace_beside(config);
   Stage stage;
   stage.index = part.index;
   stage.layers = part.layers;
@@ -77,7 +77,7 @@ bool fill_line(std::vector<Stage>& stages, std::size_t first, std::size_t last) 
 
 }  // namespace
 
-StageRuns run_stages(const Config& config) {
+StageRuns run_stages(const Config& config, Bytes enough) {
   const std::vector<PipelineStage> parts = pipeline_stages(config.recipe, config.model.num_hidden_layers);
   StageRuns runs;
   std::vector<Stage>& stages = runs.stages;
@@ -88,7 +88,7 @@ StageRuns run_stages(const Config& config) {
     stages[i].micro_batches_in_flight = parts[i].micro_batches_in_flight;
   }
   const std::size_t count = parts.size();
-  const auto run = [&](std::size_t i) { stages[i] = stage_by_fold(config, parts[i], runs); };
+  const auto run = [&](std::size_t i) { stages[i] = stage_by_fold(config, parts[i], runs, enough); };
   if (count > 6) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{2}, count - 2, count - 1}) run(i);
     if (!fill_line(stages, 1, count - 2))

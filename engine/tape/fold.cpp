@@ -107,4 +107,9 @@ std::vector<FoldedPhase> fold(const Recording& tape) {
   return result;
 }
 
+const FoldedPhase& highest(const std::vector<FoldedPhase>& phases) {
+  return *std::max_element(phases.begin(), phases.end(),
+                           [](const FoldedPhase& a, const FoldedPhase& b) { return a.peak.total < b.peak.total; });
+}
+
 }  // namespace trainmem

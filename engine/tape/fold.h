@@ -29,4 +29,7 @@ struct FoldedPhase {
 /// One entry for each phase mark, in order.
 std::vector<FoldedPhase> fold(const Recording& tape);
 
+/// The phase with the highest moment.
+const FoldedPhase& highest(const std::vector<FoldedPhase>& phases);
+
 }  // namespace trainmem
