@@ -39,7 +39,8 @@ std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, boo
   const Size layers = model.num_hidden_layers;
   const Size length = period(model, recipe);
   const Size lead = leading_layers(model);
-  const Size times = (layers - lead - 4 * length) / length;
+  const Size edge = length.recorded() == 1 ? Size(2) : length;
+  const Size times = (layers - lead - 2 * edge) / length;
   std::vector<LayerSlot> slots;
   const auto add = [&](const Size& index, const Size& often, const Size& group, std::int64_t kind) {
     slots.push_back({static_cast<std::int32_t>(index.recorded()), often, static_cast<std::int32_t>(group.recorded()),
@@ -52,7 +53,7 @@ std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, boo
     for (std::int64_t i = 0; i < layers; ++i) add(i, 1, i, i);
     return slots;
   }
-  const std::int64_t first = lead + 2 * length;
+  const std::int64_t first = lead + edge.value();
   for (std::int64_t i = 0; i < first; ++i) add(i, 1, i, i);
   for (std::int64_t i = first; i < first + length; ++i) add(i, times, first, i);
   const Size last = first + times * length;
