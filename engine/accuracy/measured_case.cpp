@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/validation/validate.h"
 
 namespace trainmem {

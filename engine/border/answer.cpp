@@ -1,9 +1,10 @@
 #include "engine/border/answer.h"
 
-#include "engine/border/json_io.h"
 #include "engine/border/json_io_advice.h"
-#include "engine/border/link.h"
-#include "engine/border/request.h"
+#include "engine/border/json_io_result.h"
+#include "engine/codec/json_config.h"
+#include "engine/codec/link.h"
+#include "engine/codec/request.h"
 #include "engine/estimate.h"
 #include "engine/text/json_writer.h"
 #include "engine/text/numbers.h"

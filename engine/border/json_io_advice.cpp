@@ -1,9 +1,10 @@
 // Advice as JSON: advice.h's members, each change also as what it sets.
 #include "engine/border/json_io_advice.h"
 
-#include "engine/border/json_io.h"
 #include "engine/border/json_io_bytes.h"
-#include "engine/border/link.h"
+#include "engine/border/json_io_result.h"
+#include "engine/codec/json_config.h"
+#include "engine/codec/link.h"
 #include "engine/config/fields.h"
 #include "engine/config/json_fields.h"
 #include "engine/config/words.h"

@@ -1,6 +1,6 @@
 #include "engine/border/json_io_measurement.h"
 
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/text/issue_text.h"
 #include "engine/text/json_tree.h"
 #include "engine/text/json_writer.h"

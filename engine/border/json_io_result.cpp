@@ -1,5 +1,6 @@
 // From a result to JSON: the members of result.h and `least`, which follows from them; enumerations as their names.
-#include "engine/border/json_io.h"
+#include "engine/border/json_io_result.h"
+
 #include "engine/border/json_io_bandwidth.h"
 #include "engine/border/json_io_bytes.h"
 #include "engine/text/json_writer.h"

@@ -2,7 +2,7 @@
 
 #include "engine/advice/advice.h"
 #include "engine/border/json_io_advice.h"
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/config/text.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/border/comparison.h"
-#include "engine/border/link.h"
-#include "engine/border/request.h"
+#include "engine/codec/comparison.h"
+#include "engine/codec/link.h"
+#include "engine/codec/request.h"
 #include "engine/launch/import.h"
 
 namespace trainmem {

@@ -6,8 +6,8 @@
 #include <iostream>
 #include <iterator>
 
-#include "engine/border/link.h"
-#include "engine/border/request.h"
+#include "engine/codec/link.h"
+#include "engine/codec/request.h"
 #include "engine/text/issue_text.h"
 
 namespace trainmem {

@@ -6,7 +6,7 @@
 
 #include "engine/command/arguments.h"
 #include "engine/issue.h"
-#include "engine/presets/validate_presets.h"
+#include "engine/preset_check/validate_presets.h"
 
 namespace trainmem {
 

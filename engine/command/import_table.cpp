@@ -1,6 +1,6 @@
 #include "engine/command/import_table.h"
 
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/command/text.h"
 
 namespace trainmem {

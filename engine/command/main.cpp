@@ -6,10 +6,11 @@
 
 #include "engine/border/answer.h"
 #include "engine/border/border.h"
-#include "engine/border/comparison.h"
-#include "engine/border/json_io.h"
-#include "engine/border/link.h"
-#include "engine/border/request.h"
+#include "engine/border/json_io_import.h"
+#include "engine/codec/comparison.h"
+#include "engine/codec/json_config.h"
+#include "engine/codec/link.h"
+#include "engine/codec/request.h"
 #include "engine/command/advice_table.h"
 #include "engine/command/arguments.h"
 #include "engine/command/comparison_table.h"
@@ -21,7 +22,7 @@
 #include "engine/command/text.h"
 #include "engine/config/text.h"
 #include "engine/launch/export.h"
-#include "engine/presets/validate_presets.h"
+#include "engine/preset_check/validate_presets.h"
 #include "engine/text/json_writer.h"
 
 namespace trainmem {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/border/json_io_huggingface.h"
+#include "engine/codec/json_huggingface.h"
 #include "engine/config/text.h"
 #include "engine/text/numbers.h"
 

@@ -1,12 +1,12 @@
 #include "engine/launch/import.h"
 
-#include "engine/border/json_io.h"
-#include "engine/border/json_io_huggingface.h"
-#include "engine/border/link.h"
+#include "engine/codec/json_config.h"
+#include "engine/codec/json_huggingface.h"
+#include "engine/codec/link.h"
 #include "engine/config/values.h"
 #include "engine/launch/config_json.h"
 #include "engine/launch/fine_tuning.h"
-#include "engine/text/json_writer.h"
+#include "engine/text/json_tree.h"
 
 namespace trainmem {
 namespace {
@@ -199,36 +199,6 @@ bool is_foreign(std::string_view text) {
   const JsonText json = parse_json(text);
   const Kind kind = kind_of_json(json.root);
   return json.issues.empty() && kind != Kind::trainmem && kind != Kind::unknown;
-}
-
-std::string write_import(const Import& import) {
-  JsonWriter out;
-  out.open_object();
-  out.key("ok").boolean(import.issues.empty());
-  out.key("format").text(import.format);
-  if (!import.issues.empty()) out.key("issues").raw(write_issues(import.issues));
-  out.key("sections").open_array();
-  if (import.has_model) out.text("model");
-  if (import.has_gpu) out.text("gpu");
-  if (import.has_recipe) out.text("recipe");
-  out.close_array();
-  out.key("config").raw(write_config_differences(import.config));
-  out.key("applied").open_array();
-  for (const AppliedKey& key : import.applied) {
-    out.open_object();
-    out.key("key").text(key.key).key("value").text(key.value).key("path").text(key.path).key("set").text(key.set);
-    out.close_object();
-  }
-  out.close_array();
-  out.key("unused").open_array();
-  for (const UnusedKey& key : import.unused) {
-    out.open_object();
-    out.key("key").text(key.key).key("value").text(key.value).key("why").text(key.why);
-    out.close_object();
-  }
-  out.close_array();
-  out.close_object();
-  return out.take();
 }
 
 }  // namespace trainmem

@@ -18,7 +18,4 @@ Import import_text(std::string_view text);
 /// Is it a text that only import_text reads, neither our JSON nor a link?
 bool is_foreign(std::string_view text);
 
-/// {"ok", "format", "config" (only the sections that the text has), "applied", "unused", "issues"}.
-std::string write_import(const Import& import);
-
 }  // namespace trainmem

@@ -42,9 +42,9 @@ OptimizerPasses optimizer_passes(const Recipe& recipe) {
   return optimizer_passes(recipe.optimizer, fused ? OptimizerImplementation::fused : recipe.optimizer_implementation);
 }
 
-Traffic optimizer_traffic(const Recipe& recipe, const OptimizerHoldings& holdings) {
+ByComponent<double> optimizer_traffic(const Recipe& recipe, const OptimizerHoldings& holdings) {
   const OptimizerPasses passes = optimizer_passes(recipe);
-  Traffic traffic{};
+  ByComponent<double> traffic{};
   if (recipe.optimizer == Optimizer::none) return traffic;
   const double one_state = passes.state_tensors == 0 ? 0 : holdings.states / passes.state_tensors;
   const bool clips =

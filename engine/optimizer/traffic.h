@@ -5,8 +5,8 @@
 // of all tensors is far larger than any cache.
 #pragma once
 
-#include "engine/bandwidth/traffic.h"
 #include "engine/config.h"
+#include "engine/result.h"
 
 namespace trainmem {
 
@@ -38,7 +38,8 @@ struct OptimizerHoldings {
   double states = 0;
 };
 
-/// Bytes that the optimizer's phase moves. With master weights these are updated, and the weights written from them.
-Traffic optimizer_traffic(const Recipe& recipe, const OptimizerHoldings& holdings);
+/// Bytes that the optimizer's phase moves, by component; exact below 2^53. With master weights these are updated, and
+/// the weights written from them.
+ByComponent<double> optimizer_traffic(const Recipe& recipe, const OptimizerHoldings& holdings);
 
 }  // namespace trainmem

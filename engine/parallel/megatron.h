@@ -2,7 +2,8 @@
 // precision and distributed optimizers, 1F1B.
 #pragma once
 
-#include "engine/step.h"
+#include "engine/config.h"
+#include "engine/step_options.h"
 #include "engine/tape/tape.h"
 
 namespace trainmem {

@@ -9,7 +9,8 @@
 // runtime/utils.py (PartitionedTensor).
 #pragma once
 
-#include "engine/step.h"
+#include "engine/config.h"
+#include "engine/step_options.h"
 #include "engine/tape/tape.h"
 
 namespace trainmem {

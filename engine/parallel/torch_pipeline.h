@@ -14,7 +14,7 @@
 #include "engine/config.h"
 #include "engine/config/formats.h"
 #include "engine/parallel/pipeline.h"
-#include "engine/step.h"
+#include "engine/step_options.h"
 #include "engine/tensor/split_backward.h"
 
 namespace trainmem {

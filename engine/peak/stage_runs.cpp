@@ -8,6 +8,7 @@
 #include "engine/parallel/pipeline.h"
 #include "engine/parameters/parameters.h"
 #include "engine/peak/peak.h"
+#include "engine/step.h"
 #include "engine/tape/fold.h"
 
 namespace trainmem {

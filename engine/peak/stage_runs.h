@@ -6,7 +6,7 @@
 
 #include "engine/config.h"
 #include "engine/result.h"
-#include "engine/step.h"
+#include "engine/step_options.h"
 #include "engine/tape/tape.h"
 
 namespace trainmem {
@@ -20,8 +20,8 @@ struct StageRuns {
 };
 
 /// Runs the stages; of many that lie on a line (equal layers, one micro-batch fewer each), those at its ends.
-/// Without a pipeline, a run that has reached `enough` bytes, workspaces among them, may end there: then this is what it
-/// has `allocated`, which the whole run may exceed.
+/// Without a pipeline, a run that has reached `enough` bytes, workspaces among them, may end there: then this is what
+/// it has `allocated`, which the whole run may exceed.
 StageRuns run_stages(const Config& config, Bytes enough = no_limit);
 
 }  // namespace trainmem

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "engine/border/border.h"
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/estimate.h"
 #include "engine/peak/peak.h"
 #include "engine/peak/peak_pricer.h"

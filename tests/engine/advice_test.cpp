@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/border/answer.h"
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/estimate.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"

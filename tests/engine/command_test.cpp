@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/border/answer.h"
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/command/arguments.h"
 #include "engine/command/comparison_table.h"
 #include "engine/command/configuration.h"

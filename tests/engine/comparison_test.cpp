@@ -1,11 +1,11 @@
 // Links of two configurations: both come back, and the second costs only what differs.
-#include "engine/border/comparison.h"
+#include "engine/codec/comparison.h"
 
 #include <string>
 
 #include "engine/border/answer.h"
 #include "engine/border/border.h"
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/config/values.h"
 #include "engine/text/json_tree.h"
 #include "tests/catch.h"

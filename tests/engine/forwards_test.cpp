@@ -6,7 +6,7 @@
 
 #include "engine/blocks/causal_model.h"
 #include "engine/blocks/transformers/families.h"
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/presets.h"
 #include "engine/step.h"

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "engine/accuracy/translate.h"
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/config/layer_types.h"
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"

@@ -1,8 +1,7 @@
 // The strict reader: what it takes, what it refuses, and with which words.
-#include "engine/border/json_io.h"
-
 #include <string>
 
+#include "engine/codec/json_config.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"
 #include "engine/text/json_writer.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/border/border.h"
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/config/text.h"
 #include "engine/launch/export.h"
 #include "engine/launch/import.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "engine/border/json_io.h"
-#include "engine/border/link.h"
+#include "engine/codec/json_config.h"
+#include "engine/codec/link.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/huggingface/config.h"
 #include "engine/validation/validate.h"

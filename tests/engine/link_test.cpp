@@ -1,5 +1,5 @@
 // Links: one configuration, one text; and whatever happens to a link on its way, it is noticed.
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,5 +1,5 @@
 // The optimizer on a run's tape, against recorded steps, and layer by layer against the same layers folded.
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/config/fields.h"
 #include "engine/optimizer/walk.h"
 #include "engine/parameters/parameters.h"

@@ -5,7 +5,7 @@
 
 #include "engine/border/answer.h"
 #include "engine/border/border.h"
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/text/json_tree.h"
 #include "tests/catch.h"
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/text/json_tree.h"
 #include "engine/text/nearest_words.h"
 #include "engine/validation/validate.h"

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "engine/border/border.h"
-#include "engine/border/json_io.h"
-#include "engine/border/link.h"
+#include "engine/codec/json_config.h"
+#include "engine/codec/link.h"
 #include "engine/config/text.h"
 #include "engine/presets/presets.h"
 #include "engine/validation/validate.h"

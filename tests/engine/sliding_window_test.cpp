@@ -1,7 +1,7 @@
 // Layers with a sliding window, and layers of several kinds that take turns.
 #include <string>
 
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/step.h"
 #include "engine/tape/fold.h"
 #include "tests/catch.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/border/comparison.h"
-#include "engine/border/json_io.h"
-#include "engine/border/link.h"
+#include "engine/codec/comparison.h"
+#include "engine/codec/json_config.h"
+#include "engine/codec/link.h"
 #include "engine/config/values.h"
 #include "engine/step.h"
 #include "engine/tape/fold.h"

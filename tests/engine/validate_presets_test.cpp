@@ -1,4 +1,4 @@
-#include "engine/presets/validate_presets.h"
+#include "engine/preset_check/validate_presets.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/config/values.h"
 #include "engine/estimate.h"
 #include "engine/parameters/parameters.h"

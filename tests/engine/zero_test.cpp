@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/modelled/modelled.h"
 #include "engine/step.h"
 #include "engine/tape/fold.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/border/border.h"
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 
 namespace {
 

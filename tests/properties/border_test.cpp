@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "engine/border/json_io.h"
-#include "engine/border/link.h"
+#include "engine/codec/json_config.h"
+#include "engine/codec/link.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/peak/peak.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"

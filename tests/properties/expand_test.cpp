@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/parallel/zero.h"
 #include "engine/step.h"
 #include "tests/catch.h"

@@ -1,8 +1,8 @@
 // A schedule either prices a configuration as the folded run of it does, or says that it cannot.
 #include "engine/peak/schedule.h"
 
-#include "engine/border/json_io.h"
-#include "engine/border/link.h"
+#include "engine/codec/json_config.h"
+#include "engine/codec/link.h"
 #include "engine/peak/peak_pricer.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"

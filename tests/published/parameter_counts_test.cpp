@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/presets.h"
 #include "tests/catch.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/presets/checked_preset.h"
+#include "engine/preset_check/checked_preset.h"
 
 namespace trainmem {
 

@@ -1,5 +1,5 @@
 // The layout of preset files: the form that engine/presets/embed.cmake reads.
-#include "engine/presets/validate_presets.h"
+#include "engine/preset_check/validate_presets.h"
 #include "engine/text/json_tree.h"
 #include "engine/text/json_writer.h"
 #include "engine/text/numbers.h"

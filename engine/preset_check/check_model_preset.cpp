@@ -1,4 +1,4 @@
-#include "engine/presets/check_model_preset.h"
+#include "engine/preset_check/check_model_preset.h"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
-#include "engine/presets/validate_presets.h"
+#include "engine/preset_check/validate_presets.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "engine/config/fields.h"
-#include "engine/presets/check_model_preset.h"
-#include "engine/presets/checked_preset.h"
+#include "engine/preset_check/check_model_preset.h"
+#include "engine/preset_check/checked_preset.h"
 #include "engine/text/json_tree.h"
 #include "engine/text/numbers.h"
 

@@ -1,7 +1,7 @@
-#include "engine/border/request.h"
+#include "engine/codec/request.h"
 
-#include "engine/border/comparison.h"
-#include "engine/border/link.h"
+#include "engine/codec/comparison.h"
+#include "engine/codec/link.h"
 
 namespace trainmem {
 

@@ -1,7 +1,7 @@
-// JSON at the border: configurations in, configurations and results out.
+// Configurations and issues as JSON.
 //
 // Reading is strict: unknown and duplicate keys, wrong types, values out of range and unknown presets are all
-// reported, at once. Writing is deterministic: the same result gives the same bytes on every machine.
+// reported, at once. Writing is deterministic: the same configuration gives the same bytes on every machine.
 #pragma once
 
 #include <string>
@@ -9,7 +9,6 @@
 
 #include "engine/config.h"
 #include "engine/issue.h"
-#include "engine/result.h"
 
 namespace trainmem {
 
@@ -29,9 +28,6 @@ std::string write_config(const Config& config);
 
 /// Only presets and what differs from them, in the form that read_config reads.
 std::string write_config_differences(const Config& config);
-
-std::string write_result(const Result& result);
-std::string write_verdict(const Verdict& verdict);
 
 std::string write_issues(const Issues& issues);
 

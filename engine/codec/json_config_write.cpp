@@ -1,7 +1,7 @@
-// From configurations and results to JSON. Keys are the members' names, in the order of the structs.
+// From configurations and issues to JSON. Keys are the members' names, in the order of the structs.
 #include <string>
 
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/config/json_fields.h"
 #include "engine/config/text.h"
 #include "engine/presets/apply.h"

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 
 namespace trainmem {
 

@@ -1,6 +1,6 @@
-#include "engine/presets/checked_preset.h"
+#include "engine/preset_check/checked_preset.h"
 
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 #include "engine/config/fields.h"
 #include "engine/text/json_writer.h"
 

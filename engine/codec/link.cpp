@@ -1,4 +1,4 @@
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 
 #include <cstdlib>
 #include <string>

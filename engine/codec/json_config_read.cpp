@@ -1,8 +1,8 @@
 // From JSON to a configuration: presets first, then the fields that are given, each checked by the table.
 #include <string>
 
-#include "engine/border/json_io.h"
-#include "engine/border/json_io_huggingface.h"
+#include "engine/codec/json_config.h"
+#include "engine/codec/json_huggingface.h"
 #include "engine/config/json_fields.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"

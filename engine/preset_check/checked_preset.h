@@ -8,7 +8,7 @@
 
 #include "engine/config.h"
 #include "engine/issue.h"
-#include "engine/presets/validate_presets.h"
+#include "engine/preset_check/validate_presets.h"
 #include "engine/text/json_tree.h"
 
 namespace trainmem {

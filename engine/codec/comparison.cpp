@@ -1,9 +1,9 @@
-#include "engine/border/comparison.h"
+#include "engine/codec/comparison.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "engine/border/link.h"
+#include "engine/codec/link.h"
 #include "engine/config/fields.h"
 #include "engine/config/text.h"
 #include "engine/presets/apply.h"

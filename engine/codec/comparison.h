@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/border/json_io.h"
+#include "engine/codec/json_config.h"
 
 namespace trainmem {
 

@@ -1,4 +1,4 @@
-#include "engine/border/json_io_huggingface.h"
+#include "engine/codec/json_huggingface.h"
 
 #include <string>
 
