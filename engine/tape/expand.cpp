@@ -11,14 +11,17 @@ namespace {
 struct Origin {
   std::int32_t pass = -1;  ///< -1: outside the layers
   std::int32_t unit = 0;
-  std::uint32_t ordinal = 0;  ///< among the allocations of the unit in this pass
+  std::int32_t layer = 0;      ///< of the storage, counted from the unit's lowest one
+  std::uint32_t ordinal = 0;   ///< among the allocations of that layer by the unit in this pass
+  std::uint32_t position = 0;  ///< among all allocations of the unit in this pass
 };
 
 /// What the group allocates in one pass.
 struct GroupPass {
   LayerOrder order = LayerOrder::rising;
-  std::vector<std::uint32_t> storages;  ///< of the folded recording
-  std::vector<std::int32_t> copies;     ///< of the full one: turn by turn
+  std::vector<std::uint32_t> storages;                ///< of the folded recording
+  std::vector<std::vector<std::uint32_t>> positions;  ///< in `storages`, of each layer: see index_of
+  std::vector<std::int32_t> copies;                   ///< of the full one: turn by turn
 };
 
 constexpr std::int32_t outside = 1 << 20;  ///< unit of events that are of no layer
@@ -63,6 +66,18 @@ class Expansion {
     return times_ == 1 || (length_ > 0 && length_ * times_ == above_ - first_);
   }
 
+  /// Counted from the unit's lowest one, as if the group had one turn.
+  std::int32_t layer_in_unit(std::int32_t layer, std::int32_t unit) const {
+    return (layer < above_ ? layer : layer - (times_ - 1) * length_) - first_ - unit * length_;
+  }
+
+  /// Of a layer counted from a unit's lowest one, which may also be of a neighbour (what is gathered ahead) or none.
+  std::size_t index_of(std::int32_t layer) const {
+    const bool near = layer >= -length_ && layer < 2 * length_;
+    return near ? static_cast<std::size_t>(layer + length_) + 1 : 0;
+  }
+  std::size_t layer_indices() const { return static_cast<std::size_t>(3 * length_) + 1; }
+
   std::int32_t unit_of(std::int32_t layer) const {
     if (times_ == 1) return outside;
     if (layer < first_) return -(first_ - layer + length_ - 1) / length_;
@@ -74,7 +89,8 @@ class Expansion {
     if (times_ == 1) return true;
     const RepeatMark* previous = nullptr;
     std::int32_t unit = outside;
-    std::uint32_t ordinal = 0;
+    std::uint32_t position = 0;
+    std::vector<std::uint32_t> ordinals;
     for (const RepeatMark& mark : folded_.repeats) {
       if (mark.layer < 0) continue;
       const bool falls = mark.order == LayerOrder::falling;
@@ -84,14 +100,22 @@ class Expansion {
         passes_.emplace_back();
         passes_.back().order = mark.order;
       }
-      if (!goes_on || unit_of(mark.layer) != unit) ordinal = 0;
+      if (!goes_on || unit_of(mark.layer) != unit) {
+        position = 0;
+        ordinals.assign(layer_indices(), 0);
+      }
       unit = unit_of(mark.layer);
       previous = &mark;
       for (std::uint32_t i = mark.first_event; i < mark.end_event; ++i) {
         if (!allocates(folded_.events[i])) continue;
         const std::size_t storage = storage_index(folded_.events[i]);
-        origins_[storage] = {static_cast<std::int32_t>(passes_.size()) - 1, unit, ordinal++};
-        if (unit == 0) passes_.back().storages.push_back(static_cast<std::uint32_t>(storage));
+        const std::int32_t layer = layer_in_unit(folded_.storages[storage].layer, unit);
+        const std::size_t index = index_of(layer);
+        origins_[storage] = {static_cast<std::int32_t>(passes_.size()) - 1, unit, layer, ordinals[index]++, position++};
+        if (unit != 0) continue;
+        passes_.back().storages.push_back(static_cast<std::uint32_t>(storage));
+        passes_.back().positions.resize(layer_indices());
+        passes_.back().positions[index].push_back(origins_[storage].position);
       }
     }
     for (GroupPass& pass : passes_)
@@ -157,7 +181,7 @@ class Expansion {
 
   std::int32_t& copy(const Origin& origin, std::int32_t turn) {
     GroupPass& pass = passes_[static_cast<std::size_t>(origin.pass)];
-    return pass.copies[static_cast<std::size_t>(turn) * pass.storages.size() + origin.ordinal];
+    return pass.copies[static_cast<std::size_t>(turn) * pass.storages.size() + origin.position];
   }
 
   /// The storage of the full recording that is meant where the folded one names `storage`.
@@ -177,11 +201,14 @@ class Expansion {
     const std::int32_t neighbour = turn + origin.unit;
     if (neighbour < 0 || neighbour == times_) return ids_[storage];
     const GroupPass& pass = passes_[static_cast<std::size_t>(origin.pass)];
-    if (origin.ordinal >= pass.storages.size()) return nothing;
+    if (pass.positions.empty()) return nothing;
+    const std::vector<std::uint32_t>& positions = pass.positions[index_of(origin.layer)];
+    if (origin.ordinal >= positions.size()) return nothing;
+    const std::uint32_t position = positions[origin.ordinal];
     const StorageRecord& seen = folded_.storages[storage];
-    const StorageRecord& meant = folded_.storages[pass.storages[origin.ordinal]];
+    const StorageRecord& meant = folded_.storages[pass.storages[position]];
     if (seen.bytes != meant.bytes || seen.made_by != meant.made_by || seen.stream != meant.stream) return nothing;
-    return copy(origin, neighbour);
+    return copy({origin.pass, 0, 0, 0, position}, neighbour);
   }
 
   /// The layer that is meant by one that the folded recording names.

@@ -6,6 +6,7 @@
 #include "engine/config/values.h"
 #include "engine/modelled/modelled.h"
 #include "engine/peak/peak.h"
+#include "engine/step.h"
 #include "engine/tape/fold.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"

@@ -2,7 +2,9 @@
 #include "engine/tape/expand.h"
 
 #include <cstdlib>
+#include <string>
 
+#include "engine/blocks/layer_slots.h"
 #include "engine/codec/link.h"
 #include "engine/parallel/zero.h"
 #include "engine/step.h"
@@ -43,6 +45,15 @@ bool has_repeats(const Recording& folded) {
   return false;
 }
 
+void check_same(const Recording& written, const Recording& full) {
+  REQUIRE(written.events == full.events);
+  REQUIRE(first_difference(written, full) == -1);
+  REQUIRE(places(written) == places(full));
+  REQUIRE(written.phases.size() == full.phases.size());
+  for (std::size_t phase = 0; phase < full.phases.size(); ++phase)
+    REQUIRE(written.phases[phase].first_event == full.phases[phase].first_event);
+}
+
 }  // namespace
 
 TEST_CASE("property: a folded recording is written out as the run of all layers, event for event") {
@@ -63,15 +74,31 @@ TEST_CASE("property: a folded recording is written out as the run of all layers,
       continue;
     }
     ++expanded;
-    const Recording full = run_training(config, {.steps = 2, .short_accumulation = true});
-    REQUIRE(written.events == full.events);
-    REQUIRE(first_difference(written, full) == -1);
-    REQUIRE(places(written) == places(full));
-    REQUIRE(written.phases.size() == full.phases.size());
-    for (std::size_t phase = 0; phase < full.phases.size(); ++phase)
-      REQUIRE(written.phases[phase].first_event == full.phases[phase].first_event);
+    check_same(written, run_training(config, {.steps = 2, .short_accumulation = true}));
   }
   INFO(expanded << " written out, " << refused << " refused");
   CHECK(expanded > 40);
   CHECK(10 * refused < expanded);
+}
+
+TEST_CASE("expand: layers that take turns, all through a model or within an irregular pattern, are written out") {
+  // The layers that run: all but the turns between the first, the second and the last.
+  const auto [model, layers] = GENERATE(table<std::string, std::size_t>(
+      {{"minimax-text-01", 80 - 7 * 8},
+       {"gemma3-27b", 62 - 7 * 6},                      // 10 turns, and two layers
+       {"mimo-v2-flash", 48 - 4 * 6},                   // 7 turns after five layers, and one layer
+       {"nemotron-3-nano-30b-a3b", 52 - 2 * 7},         // 5 turns at the beginning
+       {"nemotron-3-super-120b-a12b", 88 - 2 * 11}}));  // 5 turns from the 18th layer on
+  const std::string recipe = GENERATE("", "&recompute=full", "&dp_kind=fsdp&dp=8&precision=fsdp_bf16",
+                                      "&dp_kind=ddp&dp=8&ga=4&precision=bf16_autocast");
+  const ReadConfig read = parse_link("v=1&model=" + model + "&gpu=h100-sxm&seq=512" + recipe + "&end");
+  CAPTURE(model, recipe);
+  REQUIRE(read.issues.empty());
+  CHECK(layer_slots(read.config.model, read.config.recipe, true).size() == layers);
+  const Recording folded = run_training(read.config, {.steps = 2, .fold = true});
+  REQUIRE(has_repeats(folded));
+  Recording written;
+  REQUIRE(expand(folded, written));
+  const Recording full = run_training(read.config, {.steps = 2, .short_accumulation = true});
+  check_same(written, full);
 }
