@@ -66,11 +66,16 @@ struct StateLine {
 
 inline constexpr int optimizer_slots = 9;
 
-enum class StepAction : std::uint8_t { make, drop, move };
+enum class StepAction : std::uint8_t {
+  make,
+  drop,
+  move,
+  take,  ///< copies that live as long as the statement
+};
 
 struct StepLine {
   StepAction action;
-  std::int8_t slot;
+  std::int8_t slot;  ///< take: how many
   std::int8_t from;  ///< move: the slot that is emptied
   Extent extent;
   Format format;

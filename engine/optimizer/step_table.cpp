@@ -10,13 +10,15 @@ constexpr const char* roots = "square roots of the second moments";
 constexpr Rule own_rows{"clone",
                         "this GPU's rows of a gradient that it has whole, made for each operation that takes it",
                         "pytorch torch/distributed/tensor/_redistribute.py: redistribute_local_tensor"};
+/// A statement that takes the gradient, and one that takes it two times.
+constexpr StepLine takes_gradient{StepAction::take,      1,       -1, Extent::full, Format::gradient,
+                                  Only::whole_gradients, own_rows};
+constexpr StepLine takes_it_twice{StepAction::take,      2,       -1, Extent::full, Format::gradient,
+                                  Only::whole_gradients, own_rows};
+
 constexpr StepLine adam_foreach[] = {
-    make(0, Extent::full, Format::gradient, Only::whole_gradients, own_rows),  // _foreach_lerp_
-    drop(0, Only::whole_gradients),
-    make(0, Extent::full, Format::gradient, Only::whole_gradients, own_rows),  // _foreach_addcmul_, twice
-    make(1, Extent::full, Format::gradient, Only::whole_gradients, own_rows),
-    drop(1, Only::whole_gradients),
-    drop(0, Only::whole_gradients),
+    takes_gradient,  // _foreach_lerp_
+    takes_it_twice,  // _foreach_addcmul_
     make(0, Extent::full, Format::state, Only::all,
          {"_foreach_sqrt", roots, "pytorch torch/optim/adam.py: _multi_tensor_adam, exp_avg_sq_sqrt"}),
 };
@@ -24,36 +26,42 @@ constexpr Rule adam_loop_root{"sqrt", roots, "pytorch torch/optim/adam.py: _sing
 constexpr Rule adam_loop_quotient{"div", "denominator of the update; lives until the next one is made",
                                   "pytorch torch/optim/adam.py: _single_tensor_adam, denom"};
 constexpr StepLine adam_fused[] = {
-    make(0, Extent::full, Format::gradient, Only::whole_gradients, own_rows),
+    takes_gradient,
 };
 constexpr StepLine adam_loop[] = {
-    make(2, Extent::full, Format::gradient, Only::whole_gradients, own_rows),  // lerp_
-    drop(2, Only::whole_gradients),
-    make(2, Extent::full, Format::gradient, Only::whole_gradients, own_rows),  // addcmul_, twice
-    make(3, Extent::full, Format::gradient, Only::whole_gradients, own_rows),
-    drop(3, Only::whole_gradients),
-    drop(2, Only::whole_gradients),
+    takes_gradient,  // lerp_
+    takes_it_twice,  // addcmul_
     make(1, Extent::full, Format::state, Only::all, adam_loop_root),
     make(0, Extent::full, Format::state, Only::all, adam_loop_quotient),
     drop(1),
 };
 constexpr StepLine nadam_foreach[] = {
+    takes_gradient,  // lerp_
+    takes_it_twice,  // addcmul_
     make(0, Extent::full, Format::state, Only::all,
          {"_foreach_sqrt", roots, "pytorch torch/optim/nadam.py: _multi_tensor_nadam, exp_avg_sq_sqrt"}),
+    takes_gradient,  // addcdiv_
 };
 constexpr StepLine nadam_loop[] = {
+    takes_gradient,  // lerp_
+    takes_it_twice,  // addcmul_
     make(1, Extent::full, Format::state, Only::all,
          {"div", "second moment without its bias", "pytorch torch/optim/nadam.py: _single_tensor_nadam, denom"}),
     make(0, Extent::full, Format::state, Only::all,
          {"sqrt", roots, "pytorch torch/optim/nadam.py: _single_tensor_nadam, denom"}),
     drop(1),
+    takes_gradient,  // addcdiv_
 };
 constexpr const char* radam_source = "pytorch torch/optim/radam.py: _single_tensor_radam";
 constexpr StepLine radam_foreach[] = {
+    takes_gradient,  // lerp_
+    takes_it_twice,  // addcmul_
     make(0, Extent::full, Format::state, Only::all,
          {"_foreach_sqrt", roots, "pytorch torch/optim/radam.py: _multi_tensor_radam, buffer"}),
 };
 constexpr StepLine radam_loop[] = {
+    takes_gradient,  // lerp_
+    takes_it_twice,  // addcmul_
     make(0, Extent::full, Format::state, Only::all, {"div", "first moment without its bias", radam_source}),
     make(3, Extent::full, Format::state, Only::all, {"mul", "times the learning rate", radam_source}),
     make(1, Extent::full, Format::state, Only::all, {"sqrt", roots, radam_source}),
@@ -69,43 +77,59 @@ constexpr StepLine radam_loop[] = {
     drop(5),
 };
 constexpr StepLine adamax_foreach[] = {
-    make(0, Extent::full, Format::gradient, Only::all,
+    takes_gradient,  // lerp_
+    make(0, Extent::gradient, Format::gradient, Only::all,
          {"_foreach_abs", "absolute gradients", "pytorch torch/optim/adamax.py: _multi_tensor_adamax"}),
+    takes_gradient,  // _foreach_maximum_
 };
 constexpr StepLine adamax_loop[] = {
-    make(0, Extent::full, Format::gradient, Only::all,
+    takes_gradient,  // lerp_
+    make(0, Extent::gradient, Format::gradient, Only::all,
          {"abs", "absolute gradient", "pytorch torch/optim/adamax.py: _single_tensor_adamax"}),
+    takes_gradient,  // maximum
     drop(0),
 };
 constexpr const char* adadelta_foreach_source = "pytorch torch/optim/adadelta.py: _multi_tensor_adadelta";
 constexpr const char* adadelta_source = "pytorch torch/optim/adadelta.py: _single_tensor_adadelta";
 constexpr StepLine adadelta_foreach[] = {
+    takes_it_twice,  // addcmul_
     make(0, Extent::full, Format::state, Only::all,
          {"_foreach_add", "root mean squares of the gradients, std", adadelta_foreach_source}),
     make(1, Extent::full, Format::state, Only::all, {"_foreach_add", "the updates, deltas", adadelta_foreach_source}),
+    takes_gradient,  // _foreach_mul_
 };
 constexpr StepLine adadelta_loop[] = {
+    takes_it_twice,  // addcmul_
     make(0, Extent::full, Format::state, Only::all, {"add", "root mean square of the gradient, std", adadelta_source}),
     make(1, Extent::full, Format::state, Only::all, {"add", "the update, delta", adadelta_source}),
+    takes_gradient,  // mul_
 };
 constexpr StepLine adagrad_foreach[] = {
+    takes_it_twice,  // addcmul_
     make(0, Extent::full, Format::state, Only::all,
          {"_foreach_sqrt", "square roots of the sums", "pytorch torch/optim/adagrad.py: _multi_tensor_adagrad, std"}),
-    make(1, Extent::full, Format::gradient, Only::all,
+    make(1, Extent::gradient, Format::gradient, Only::all,
          {"_foreach_mul", "gradients times the learning rate",
           "pytorch torch/optim/adagrad.py: _multi_tensor_adagrad, numerator"}),
+    takes_gradient,  // addcdiv_
 };
 constexpr StepLine adagrad_loop[] = {
+    takes_it_twice,  // addcmul_
     make(0, Extent::full, Format::state, Only::all,
          {"sqrt", "square root of the sum", "pytorch torch/optim/adagrad.py: _single_tensor_adagrad, std"}),
+    takes_gradient,  // addcdiv_
 };
 constexpr StepLine rmsprop_foreach[] = {
+    takes_it_twice,  // addcmul_
     make(0, Extent::full, Format::state, Only::all,
          {"_foreach_sqrt", "square roots of the means", "pytorch torch/optim/rmsprop.py: _multi_tensor_rmsprop, avg"}),
+    takes_gradient,  // addcdiv_
 };
 constexpr StepLine rmsprop_loop[] = {
+    takes_it_twice,  // addcmul_
     make(0, Extent::full, Format::state, Only::all,
          {"sqrt", "square root of the mean", "pytorch torch/optim/rmsprop.py: _single_tensor_rmsprop, avg"}),
+    takes_gradient,  // addcdiv_
 };
 constexpr const char* lion_source = "lucidrains/lion-pytorch lion_pytorch/lion_pytorch.py: update_fn";
 constexpr StepLine lion_loop[] = {
@@ -117,8 +141,7 @@ constexpr StepLine lion_loop[] = {
 
 // Without weight decay, momentum or none: in place. The running sum of whole gradients is whole, too.
 constexpr StepLine sgd_lines[] = {
-    make(0, Extent::full, Format::gradient, Only::whole_gradients, own_rows),
-    drop(0, Only::whole_gradients),
+    takes_gradient,
 };
 
 // torch.optim.Adafactor. Slots: 0 update, 1 variance estimate, 2 means and norms, 3 squared gradient.

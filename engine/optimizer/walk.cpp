@@ -6,7 +6,7 @@
 namespace trainmem {
 namespace {
 
-Shape shape_of(Extent extent, const Shape& shape, const Size& asked_rank) {
+Shape shape_of(Extent extent, const Shape& shape, const Shape& gradient, const Size& asked_rank) {
   const int rank = shape.rank();
   const auto without = [&](int dimension) {
     Shape rest;
@@ -18,8 +18,8 @@ Shape shape_of(Extent extent, const Shape& shape, const Size& asked_rank) {
   const auto shorter = [&] { return minimum(shape[-1], shape[-2]); };
   const auto longer = [&] { return maximum(shape[-1], shape[-2]); };
   switch (extent) {
-    case Extent::full:
-    case Extent::gradient: return shape;
+    case Extent::full: return shape;
+    case Extent::gradient: return gradient;
     case Extent::twice: return {2, shape.elements()};
     case Extent::packed: return {shape.elements() / 2};
     case Extent::rows: return without(rank - 1);
@@ -112,6 +112,13 @@ SteppedTensor OptimizerWalk::stepped(const Tensor& parameter) const {
   return tensor;
 }
 
+Shape OptimizerWalk::shape_of_line(Extent extent, const Tensor& parameter) const {
+  Shape gradient = parameter.shape();
+  if (extent == Extent::gradient && has_whole_gradient(parameter))
+    gradient[0] = gradient[0] * active_run().settings.tensor_parallel.size;
+  return shape_of(extent, parameter.shape(), gradient, rank_);
+}
+
 void OptimizerWalk::make_states() {
   if (made_) return;
   const std::int32_t last = last_group();
@@ -139,9 +146,7 @@ void OptimizerWalk::make_states_of(const Tensor& parameter) {
   const SteppedTensor tensor = stepped(parameter);
   for (const StateLine& line : facts_.states) {
     if (!applies(line.only, tensor)) continue;
-    Shape shape = shape_of(line.extent, parameter.shape(), rank_);
-    if (line.extent == Extent::gradient && tensor.whole_gradient)
-      shape[0] = shape[0] * active_run().settings.tensor_parallel.size;
+    const Shape shape = shape_of_line(line.extent, parameter);
     const DType dtype = dtype_of(line.format, tensor);
     const bool paged = facts_.paged && line.extent == Extent::full && tensor.elements() >= smallest_paged;
     states_.push_back(paged ? allocate_nothing(shape, dtype) : allocate(shape, dtype, {&line.rule, line.name}));
@@ -149,17 +154,23 @@ void OptimizerWalk::make_states_of(const Tensor& parameter) {
   }
 }
 
+Tensor OptimizerWalk::made_by(const StepLine& line, const Tensor& parameter) const {
+  return allocate(shape_of_line(line.extent, parameter), dtype_of(line.format, stepped(parameter)), {&line.rule});
+}
+
 void OptimizerWalk::walk(const Tensor& parameter, Variables& variables) const {
   const SteppedTensor tensor = stepped(parameter);
   for (const StepLine& line : facts_.lines) {
     if (!applies(line.only, tensor)) continue;
-    Tensor& variable = at(variables, line.slot);
-    if (line.action == StepAction::make) {
-      variable = allocate(shape_of(line.extent, parameter.shape(), rank_), dtype_of(line.format, tensor), {&line.rule});
-    } else if (line.action == StepAction::drop) {
-      variable.reset();
-    } else {
-      variable = std::exchange(at(variables, line.from), Tensor());
+    switch (line.action) {
+      case StepAction::make: at(variables, line.slot) = made_by(line, parameter); break;
+      case StepAction::drop: at(variables, line.slot).reset(); break;
+      case StepAction::move: at(variables, line.slot) = std::exchange(at(variables, line.from), Tensor()); break;
+      case StepAction::take: {
+        Variables copies;
+        for (int i = 0; i < line.slot; ++i) at(copies, i) = made_by(line, parameter);
+        break;
+      }
     }
   }
 }
@@ -171,20 +182,24 @@ void OptimizerWalk::walk_lists(const std::vector<bool>& group, std::array<List, 
     bool any = false;
     for (std::size_t i = 0; i < parameters.size() && !any; ++i) any = concerned(i);
     if (!any) continue;
-    List& list = at(lists, line.slot);
-    List fresh;
-    if (line.action == StepAction::make) {
-      fresh.resize(parameters.size());
+    const auto made = [&] {
+      List list(parameters.size());
       for_each_parameter([&](std::size_t i, const Tensor& parameter) {
-        if (!concerned(i)) return;
-        const DType dtype = dtype_of(line.format, stepped(parameter));
-        fresh[i] = allocate(shape_of(line.extent, parameter.shape(), rank_), dtype, {&line.rule});
+        if (concerned(i)) list[i] = made_by(line, parameter);
       });
-    } else if (line.action == StepAction::move) {
-      fresh = std::exchange(at(lists, line.from), List());
+      return list;
+    };
+    if (line.action == StepAction::take) {
+      std::array<List, optimizer_slots> copies;
+      for (int i = 0; i < line.slot; ++i) at(copies, i) = made();
+      for (List& list : copies) drop(list);
+      continue;
     }
-    drop(list);
-    list = std::move(fresh);
+    List fresh;
+    if (line.action == StepAction::make) fresh = made();
+    if (line.action == StepAction::move) fresh = std::exchange(at(lists, line.from), List());
+    drop(at(lists, line.slot));
+    at(lists, line.slot) = std::move(fresh);
   }
 }
 

@@ -66,6 +66,8 @@ class OptimizerWalk {
   /// Each group gets its states as it is stepped the first time: torch/optim/adam.py, step().
   void make_states_of_group(std::int32_t group);
   void make_states_of(const Tensor& parameter);
+  Shape shape_of_line(Extent extent, const Tensor& parameter) const;
+  Tensor made_by(const StepLine& line, const Tensor& parameter) const;
   void walk(const Tensor& parameter, Variables& variables) const;
   /// The same for the first parameter from the n-th on; false if there is none.
   bool walk_first(std::size_t n, Variables& variables) const;

@@ -123,10 +123,14 @@ void Fsdp1::reduce_at_gradient(std::size_t index) {
   group.weights[0]->gradient_hook = [this, index](const Tensor&) { after_backward(index); };
 }
 
+// The inner backward ends with the views', however old they are.
 Tensor Fsdp1::before_recomputation(int index, Tensor input) {
   const auto at = static_cast<std::size_t>(index);
   if (groups_[at].frozen) return input;
-  return with_backward_hook(std::move(input), hook_rule, [this, at](const Tensor&) { after_backward(at); });
+  return with_backward_hook(std::move(input), hook_rule, [this, at](const Tensor&) {
+    reduce_waiting();
+    reduce_all(at);
+  });
 }
 
 Tensor Fsdp1::after_forward(int index, Tensor output) {

@@ -145,11 +145,6 @@ class FalconBlock : public Block {
   }
 
   Tensor fast(Tensor& query, Tensor& key, Tensor& value, const BlockInputs& inputs) const {
-    if (inputs.mask.defined()) {
-      query = contiguous(std::move(query));
-      key = contiguous(std::move(key));
-      value = contiguous(std::move(value));
-    }
     ScaledDotProduct call;
     call.mask = inputs.mask;
     call.causal = !inputs.mask.defined();
