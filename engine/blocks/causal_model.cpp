@@ -116,7 +116,9 @@ Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockIn
   const Tensor& embedding = inputs.layer_embedding;
   if (wrapper_ == nullptr) return recomputed(i, hidden, embedding, block);
   const auto sharded = [this, i](Tensor x, const Forward& inner) {
+    const DType dtype = x.dtype();
     x = wrapper_->before_forward(groups_[i], std::move(x));
+    const Tensor cast = x.dtype() == dtype ? Tensor() : x;  // an argument of the call
     return wrapper_->after_forward(groups_[i], inner(std::move(x)));
   };
   if (conventions_.shards_what_recomputes) {

@@ -103,6 +103,8 @@ Tensor require_gradient(Tensor tensor) {
   node->backward = [](Backward&) {};
   Tensor result = alias(tensor, tensor.shape(), tensor->strides);
   finish_node(node, result);
+  result->leaf = true;  // like a weight: autocast caches its copy
+  result->is_view = false;
   return result;
 }
 

@@ -52,12 +52,14 @@ Tensor autocast_low(Tensor argument) {
   if (found != run.autocast_copies.copies.end()) return found->second;
   const Tensor weight = x;
   Tensor copy;
-  {
+  if (x->parameter < 0) {  // another leaf: what recomputed blocks with adapters are given
+    copy = to(std::move(x), run.autocast.dtype);
+  } else {
     const Set<Component> component(run.component, Component::weights);
     note_traffic(Pass::forward, Component::weights, x.elements() * element_bytes(x.dtype()));
     copy = to(std::move(x), run.autocast.dtype, autocast_rule.name);
   }
-  if (!run.recomputing.complete) note_kept(copy, autocast_rule);
+  if (!run.recomputing.complete && weight->parameter >= 0) note_kept(copy, autocast_rule);
   run.autocast_copies.copies[weight.get()] = copy;
   run.autocast_copies.order.emplace_back(weight, run.layer);
   return copy;
