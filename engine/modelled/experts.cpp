@@ -48,11 +48,11 @@ bool quantised_experts(const Config& c) {
 /// DBRX before transformers 5 cut its experts apart all at once.
 bool dbrx(const Config& c) { return !megatron(c) && c.model.model_type == "dbrx"; }
 
-/// Steps of one GPU and of DDP were recorded.
+/// Steps of one GPU, of DDP and of FSDP2 were recorded.
 bool shards_adapted_experts(const Config& c) {
   const Recipe& r = c.recipe;
-  const bool whole = r.data_parallel == DataParallel::ddp && r.context_parallel == 1 && r.pipeline_parallel == 1;
-  return adapts_stacked_experts(c) && !whole;
+  const bool recorded = r.data_parallel == DataParallel::ddp || uses_fsdp2(r);
+  return adapts_stacked_experts(c) && !(recorded && r.context_parallel == 1 && r.pipeline_parallel == 1);
 }
 
 /// peft raises ValueError: tuners/lora/layer.py, ParamWrapper.

@@ -35,12 +35,15 @@ Size aligned(Size elements, const Tensor& weight) {
 
 Fsdp1::Fsdp1(const Fsdp1Words& words, ShardedFormats formats)
     : words_(words), formats_(formats), wraps_adapters_(active_run().settings.fine_tuning.fused ? nullptr : this) {
-  active_run().new_parameters.maker = [this](const Shape& shape, DType dtype, const char* name) {
-    return make(shape, dtype, name);
-  };
+  NewParameters& made = active_run().new_parameters;
+  made.maker = [this](const Shape& shape, DType dtype, const char* name) { return make(shape, dtype, name); };
+  made.buffers = formats_.parameters;  // _runtime_utils.py: _cast_buffers_to_dtype_and_device
 }
 
-Fsdp1::~Fsdp1() { active_run().new_parameters.maker = nullptr; }
+Fsdp1::~Fsdp1() {
+  active_run().new_parameters.maker = nullptr;
+  active_run().new_parameters.buffers = DType::automatic;
+}
 
 int Fsdp1::open_group(ModulePart part) {
   Group group;

@@ -120,6 +120,15 @@ Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool tr
   return parameter;
 }
 
+Tensor model_buffer(const Shape& shape, DType dtype, const Rule& rule, const char* name) {
+  Run& run = active_run();
+  const Set<Component> component(run.component, Component::weights);
+  const bool casts = run.new_parameters.buffers != DType::automatic && (is_half(dtype) || dtype == DType::float32);
+  Tensor buffer = allocate(shape, casts ? run.new_parameters.buffers : dtype, {&rule, name});
+  note_kept(buffer, rule);
+  return buffer;
+}
+
 void register_parameter(const Tensor& parameter) {
   Run& run = active_run();
   parameter->parameter = static_cast<std::int32_t>(run.parameters.size());

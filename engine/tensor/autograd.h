@@ -121,6 +121,8 @@ void run_backward(const Tensor& root, Tensor gradient);
 
 /// Hands a leaf to the optimizer.
 void register_parameter(const Tensor& parameter);
+/// A buffer of the model, which lies among its weights.
+Tensor model_buffer(const Shape& shape, DType dtype, const Rule& rule, const char* name = nullptr);
 /// A leaf that wants a gradient: allocates it as a weight and registers it with the run, or lets the maker of the run's
 /// new parameters do so.
 Tensor make_parameter(const Shape& shape, DType dtype, const char* name, bool trainable = true);

@@ -52,7 +52,8 @@ struct NewParameters {
   std::function<Tensor(const Shape&, DType, const char*)> maker;  ///< of data-parallel sharding; none: a whole tensor
   std::int32_t group = 0;                                         ///< see RegisteredParameter
   bool frozen = false;                                            ///< they want no gradient
-  bool experts = false;  ///< they are stacks of experts: dimension 0 is of this GPU's alone
+  DType buffers = DType::automatic;  ///< format that the model's buffers are cast to; automatic: none
+  bool experts = false;              ///< they are stacks of experts: dimension 0 is of this GPU's alone
 };
 
 /// What nodes of autograd that are made now are like.

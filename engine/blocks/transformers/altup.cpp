@@ -77,9 +77,7 @@ AltUp::AltUp(const Model& m, const LlamaForm& form, DType dtype) : streams_(m.al
   prediction_ = Linear(streams_, streams_ * streams_, false, dtype, "prediction");
   router_ = Linear(m.hidden_size, streams_, false, dtype, "modality router");
   norm_ = llama_norm_layer(m, form, dtype);
-  const Set<Component> component(active_run().component, Component::weights);
-  input_scale_ = allocate({}, dtype, {&scale_rule});
-  note_kept(input_scale_, scale_rule);
+  input_scale_ = model_buffer({}, dtype, scale_rule);
 }
 
 Tensor AltUp::modalities(const Tensor& x) const {

@@ -35,7 +35,7 @@ class CodegenProjections {
   }
 
   static Tensor rotary(const Tensor& sinusoids, const Size& s, DType, std::vector<Tensor>&) {
-    return allocate({1, s, sinusoids.size(1)}, DType::float32, {&table});
+    return allocate({1, s, sinusoids.size(1)}, sinusoids.dtype(), {&table});
   }
 
   /// The mask before the scale.

@@ -19,11 +19,7 @@ class Gemma4Block : public Block {
       : attention_(m, form, dtype, layer), mlp_(m, form, dtype, mlp_width(m, layer)) {
     for (NormLayer* norm : {&before_attention_, &after_attention_, &before_mlp_, &after_mlp_})
       *norm = llama_norm_layer(m, form, dtype);
-    {
-      const Set<Component> component(active_run().component, Component::weights);
-      scalar_ = allocate({1}, dtype, {&scalar_rule});
-      note_kept(scalar_, scalar_rule);
-    }
+    scalar_ = model_buffer({1}, dtype, scalar_rule);
     if (m.hidden_size_per_layer_input > 0) embedding_.emplace(m, form, dtype);
     if (m.experts.num_experts > 0) experts_.emplace(m, form, dtype);
   }

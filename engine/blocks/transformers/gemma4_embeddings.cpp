@@ -14,18 +14,10 @@ LayerEmbeddings::LayerEmbeddings(const Model& m, const LlamaForm& form, DType dt
   const Size width = m.hidden_size_per_layer_input;
   const Size together = m.num_hidden_layers * width;
   table_ = make_parameter({m.vocab_size_per_layer_input, together}, dtype, "layer embedding");
-  {
-    const Set<Component> component(active_run().component, Component::weights);
-    const auto buffer = [&] {
-      Tensor scale = allocate({}, dtype, {&scale_rule});
-      note_kept(scale, scale_rule);
-      return scale;
-    };
-    scale_ = buffer();
-    if (m.model_type == "gemma3n_text") {
-      projection_scale_ = buffer();
-      sum_scale_ = buffer();
-    }
+  scale_ = model_buffer({}, dtype, scale_rule);
+  if (m.model_type == "gemma3n_text") {
+    projection_scale_ = model_buffer({}, dtype, scale_rule);
+    sum_scale_ = model_buffer({}, dtype, scale_rule);
   }
   projection_ = Linear(m.hidden_size, together, false, dtype, "layer embedding projection");
   norm_ = NormLayer(form.norm, {width}, true, false, dtype);

@@ -31,9 +31,9 @@ class GptjProjections {
   /// The sinusoids of all positions, copied, then those of this sequence gathered.
   static Tensor rotary(const Tensor& sinusoids, const Size& s, DType dtype, std::vector<Tensor>& held) {
     const Size turning = sinusoids.size(1);
-    held.push_back(allocate({1, sinusoids.size(0), turning}, DType::float32, {&table}));
+    held.push_back(allocate({1, sinusoids.size(0), turning}, sinusoids.dtype(), {&table}));
     held.push_back(allocate({1, s, turning}, DType::int64, {&table}));
-    return to(allocate({1, s, turning}, DType::float32, {&table}), dtype);
+    return to(allocate({1, s, turning}, sinusoids.dtype(), {&table}), dtype);
   }
 
   static Tensor scaled(Tensor scores, const Tensor& mask) {

@@ -31,10 +31,8 @@ class GptjBlock : public Block {
         projections_(m, dtype),
         output_(m.hidden_size, m.hidden_size, m.attention_output_bias, dtype, "attention projection"),
         mlp_(m, m.mlp_bias, dtype) {
-    const Set<Component> component(active_run().component, Component::weights);
-    const Rule& rule = Projections::table;
-    sinusoids_ = allocate({m.max_position_embeddings, turning_width(m)}, DType::float32, {&rule, "sinusoids"});
-    note_kept(sinusoids_, rule);
+    sinusoids_ =
+        model_buffer({m.max_position_embeddings, turning_width(m)}, DType::float32, Projections::table, "sinusoids");
   }
 
   Tensor forward(Tensor hidden, const BlockInputs& inputs) override {

@@ -21,9 +21,7 @@ LlamaModel::LlamaModel(const Model& description, const LlamaForm& llama_form, DT
 void LlamaModel::make_embedding() {
   Decoder::make_embedding();
   if (!form_.scaled_embedding) return;
-  const Set<Component> component(active_run().component, Component::weights);
-  embedding_scale_ = allocate({}, form_.integer_scale ? DType::int64 : weights, {&scale_rule});
-  note_kept(embedding_scale_, scale_rule);
+  embedding_scale_ = model_buffer({}, form_.integer_scale ? DType::int64 : weights, scale_rule);
 }
 
 std::unique_ptr<Block> LlamaModel::make_block(std::int64_t layer) {

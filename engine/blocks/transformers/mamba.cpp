@@ -30,9 +30,7 @@ class MambaLayer : public AttentionPart {
     if (m.mamba.proj_bias) weights_.output_bias = make_parameter({m.hidden_size}, dtype, "mixer projection bias");
     output_adapter_ = make_adapter(width, m.hidden_size, "mixer projection");
     if (m.model_type != "falcon_h1") return;
-    const Set<Component> component(active_run().component, Component::weights);
-    scale_ = allocate({1, 1, width + channels + heads}, dtype, {&scale_rule});
-    note_kept(scale_, scale_rule);
+    scale_ = model_buffer({1, 1, width + channels + heads}, dtype, scale_rule);
   }
 
   Tensor operator()(const Tensor& hidden, const BlockInputs&, Tensor&) const override {

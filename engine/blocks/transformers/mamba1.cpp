@@ -118,11 +118,8 @@ class Mamba1Layer : public AttentionPart {
     if (form_ == Norms::learned) norms(NormLayer::Form::llama, true);
     if (form_ != Norms::bare) return;
     norms(NormLayer::Form::nanochat, false);
-    const Set<Component> component(active_run().component, Component::weights);
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      buffers_[i] = allocate({i == 0 ? width : states_}, dtype, {&norm_rule});
-      note_kept(buffers_[i], norm_rule);
-    }
+    for (std::size_t i = 0; i < buffers_.size(); ++i)
+      buffers_[i] = model_buffer({i == 0 ? width : states_}, dtype, norm_rule);
   }
 
   Tensor operator()(const Tensor& hidden, const BlockInputs&, Tensor&) const override {

@@ -13,10 +13,7 @@ constexpr Rule decay_rule{"decay", "a buffer: how scores fade with distance", so
 constexpr Rule state_rule{"state", "keys times values of the blocks so far, at first zeros", source};
 
 Tensor make_buffer(const Shape& shape, DType dtype, const char* role) {
-  const Set<Component> component(active_run().component, Component::weights);
-  Tensor buffer = allocate(shape, dtype, {&decay_rule, role});
-  note_kept(buffer, decay_rule);
-  return buffer;
+  return model_buffer(shape, dtype, decay_rule, role);
 }
 
 class LightningAttention : public AttentionPart {

@@ -13,11 +13,8 @@ constexpr Rule rope_rule{"rotary tables", "cosines and sines that every block us
 }  // namespace
 
 Rotary::Rotary(Size turning) : width(turning) {
-  const Set<Component> component(active_run().component, Component::weights);
-  inverse_frequencies = allocate({width / 2}, DType::float32, {&buffer_rule, "rotary frequencies"});
-  original_inverse_frequencies = allocate({width / 2}, DType::float32, {&buffer_rule, "rotary frequencies"});
-  note_kept(inverse_frequencies, buffer_rule);
-  note_kept(original_inverse_frequencies, buffer_rule);
+  inverse_frequencies = model_buffer({width / 2}, DType::float32, buffer_rule, "rotary frequencies");
+  original_inverse_frequencies = model_buffer({width / 2}, DType::float32, buffer_rule, "rotary frequencies");
 }
 
 namespace {

@@ -145,9 +145,7 @@ Router::Router(const Model& m, DType dtype) : model_(m) {
   const bool corrects = scores == Scores::sigmoid || scores == Scores::corrected_softmax ||
                         scores == Scores::corrected_low_sigmoid || scores == Scores::corrected_sigmoid;
   if (!corrects) return;
-  const Set<Component> component(active_run().component, Component::weights);
-  correction_ = allocate({n}, form_of(m).corrects_in_weights ? dtype : DType::float32, {&correction_rule});
-  note_kept(correction_, correction_rule);
+  correction_ = model_buffer({n}, form_of(m).corrects_in_weights ? dtype : DType::float32, correction_rule);
 }
 
 Routing Router::softmax_scores(const Tensor& tokens) const {

@@ -80,9 +80,7 @@ class Xglm : public Decoder {
 
   void make_embedding() override {
     Decoder::make_embedding();
-    const Set<Component> component(active_run().component, Component::weights);
-    table_ = allocate({model.max_position_embeddings + 2, model.hidden_size}, weights, {&table_rule, "sinusoids"});
-    note_kept(table_, table_rule);
+    table_ = model_buffer({model.max_position_embeddings + 2, model.hidden_size}, weights, table_rule, "sinusoids");
   }
 
   std::unique_ptr<Block> make_block(std::int64_t) override { return std::make_unique<XglmBlock>(model, weights); }
@@ -99,7 +97,7 @@ class Xglm : public Decoder {
     Tensor sinusoids;
     {
       const Tensor moved = allocate({1, s}, DType::int64, {&table_rule, "positions"});
-      sinusoids = allocate({1, s, model.hidden_size}, weights, {&table_rule, "sinusoids of the positions"});
+      sinusoids = allocate({1, s, model.hidden_size}, table_.dtype(), {&table_rule, "sinusoids of the positions"});
     }
     Tensor sum = embedded + sinusoids;
     sinusoids.reset();

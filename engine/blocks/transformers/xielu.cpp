@@ -11,20 +11,13 @@ namespace {
 constexpr Rule buffer_rule{"beta and eps", "numbers of the activation: buffers of each MLP",
                            "transformers activations.py: XIELUActivation.__init__"};
 
-Tensor make_buffer(DType dtype) {
-  const Set<Component> component(active_run().component, Component::weights);
-  Tensor buffer = allocate({}, dtype, {&buffer_rule, "activation buffers"});
-  note_kept(buffer, buffer_rule);
-  return buffer;
-}
-
 }  // namespace
 
 Xielu::Xielu(DType dtype)
     : positive_(make_parameter({1}, dtype, "activation")),
       negative_(make_parameter({1}, dtype, "activation")),
-      beta_(make_buffer(dtype)),
-      epsilon_(make_buffer(dtype)) {}
+      beta_(model_buffer({}, dtype, buffer_rule, "activation buffers")),
+      epsilon_(model_buffer({}, dtype, buffer_rule, "activation buffers")) {}
 
 Tensor Xielu::operator()(const Tensor& x) const {
   const Tensor alpha_p = softplus(positive_);

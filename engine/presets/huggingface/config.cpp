@@ -3,6 +3,7 @@
 #include "engine/presets/huggingface/config.h"
 
 #include "engine/config/fields.h"
+#include "engine/config/layer_types.h"
 #include "engine/presets/huggingface/classes.h"
 #include "engine/presets/huggingface/keys.h"
 #include "engine/presets/huggingface/unknown.h"
@@ -218,6 +219,8 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues, st
   read_latent_attention(model, keys);
   read_linear_attention(model, keys);
   if (own->read != nullptr) own->read(model, keys, issues);
+  // Cut short, so that no layer slides.
+  if (!model.layer_types.empty() && !has_layer_type(model, LayerType::sliding_attention)) model.sliding_window = 0;
   read_mlp_layer_types(model, keys, issues);
   keys.report_texts(issues);
   derive(model);
