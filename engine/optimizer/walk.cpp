@@ -203,40 +203,33 @@ void OptimizerWalk::walk_lists(const std::vector<bool>& group, std::array<List, 
   }
 }
 
-bool OptimizerWalk::walk_first(std::size_t n, std::int32_t group, Variables& variables) const {
+bool OptimizerWalk::walk_first(std::size_t n, Variables& variables) const {
   const std::vector<RegisteredParameter>& parameters = active_run().parameters;
-  while (n < parameters.size() && !(steps(n) && parameters[n].group == group)) ++n;
-  if (n < parameters.size()) {
-    walk(parameters[n].tensor, variables);
-    return true;
-  }
-  return group < last_group() && walk_first(0, group + 1, variables);
-}
-
-void OptimizerWalk::step_loop(std::int32_t group, const OptimizerWalk* next_part) const {
-  Variables variables;
-  const auto let_go = [&](std::size_t next) {
-    // A variable holds its tensor until the next parameter's is there. A layer that is repeated must not end what
-    // began before it: what a stretch leaves behind meets the next one's first parameter here, before that begins.
-    if (!walk_first(first_after(next), group, variables) && next_part != nullptr)
-      next_part->walk_first(0, 0, variables);
-    for (Tensor& variable : variables) variable.reset();
-  };
-  for_each_parameter(
-      [&](std::size_t i, const Tensor& parameter) {
-        if (steps(i) && active_run().parameters[i].group == group) walk(parameter, variables);
-      },
-      let_go);
+  while (n < parameters.size() && !steps(n)) ++n;
+  if (n == parameters.size()) return false;
+  walk(parameters[n].tensor, variables);
+  return true;
 }
 
 void OptimizerWalk::step(const OptimizerWalk* next_part) {
   const std::vector<RegisteredParameter>& parameters = active_run().parameters;
-  const std::int32_t last = last_group();
   if (facts_.order == StepOrder::one_by_one) {
     make_states();
-    for (std::int32_t group = 0; group <= last; ++group) step_loop(group, next_part);
+    Variables variables;
+    const auto let_go = [&](std::size_t next) {
+      // A variable holds its tensor until the next parameter's is there. A layer that is repeated must not end what
+      // began before it: what a stretch leaves behind meets the next one's first parameter here, before that begins.
+      if (!walk_first(first_after(next), variables) && next_part != nullptr) next_part->walk_first(0, variables);
+      for (Tensor& variable : variables) variable.reset();
+    };
+    for_each_parameter(
+        [&](std::size_t i, const Tensor& parameter) {
+          if (steps(i)) walk(parameter, variables);
+        },
+        let_go);
     return;
   }
+  const std::int32_t last = last_group();
   for (std::int32_t group = 0; group <= last; ++group) {
     if (!made_) make_states_of_group(group);
     std::vector<bool> done(parameters.size());

@@ -69,9 +69,8 @@ class OptimizerWalk {
   Shape shape_of_line(Extent extent, const Tensor& parameter) const;
   Tensor made_by(const StepLine& line, const Tensor& parameter) const;
   void walk(const Tensor& parameter, Variables& variables) const;
-  /// The same for the group's first parameter from the n-th on, or the next group's; false if there is none.
-  bool walk_first(std::size_t n, std::int32_t group, Variables& variables) const;
-  void step_loop(std::int32_t group, const OptimizerWalk* next) const;
+  /// The same for the first parameter from the n-th on; false if there is none.
+  bool walk_first(std::size_t n, Variables& variables) const;
   /// Steps the parameters that are not `done`, format by format.
   void step_lists(std::vector<bool> done);
   void walk_lists(const std::vector<bool>& group, std::array<List, optimizer_slots>& lists) const;
