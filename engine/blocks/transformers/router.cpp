@@ -34,7 +34,7 @@ struct RouterForm {
   bool fp32 = true;                  ///< sigmoid: logits from tokens and weight in fp32
   bool fp32_weight = false;          ///< the router's weight is made in fp32 whatever the model is in
   bool corrects_in_weights = false;  ///< the correction has the format of the weights
-  bool returns_logits = false;       ///< sigmoid: fp32 logits are held until the block returns
+  bool returns_logits = false;       ///< fp32 logits are held until the block returns
   bool scales = true;     ///< corrected sigmoid: weights times a number, and a number added to what divides them
   bool balanced = false;  ///< the model has a loss of the logits: balancing_loss.h
 };
@@ -48,7 +48,7 @@ constexpr RouterForm forms[] = {
     {.model_type = "qwen2_moe", .balanced = true},
     {.model_type = "qwen3_moe", .normalises = true, .balanced = true},
     {.model_type = "olmoe", .balanced = true},
-    {.model_type = "deepseek_v2", .scores = Scores::softmax_in_fp32},
+    {.model_type = "deepseek_v2", .scores = Scores::softmax_in_fp32, .returns_logits = true},
     {.model_type = "deepseek_v3", .scores = Scores::sigmoid, .normalises = true, .returns_logits = true},
     {.model_type = "glm4_moe", .scores = Scores::sigmoid, .normalises = true, .returns_logits = true},
     {.model_type = "minimax_m2", .scores = Scores::sigmoid, .normalises = true, .fp32 = false, .balanced = true},
@@ -171,6 +171,7 @@ Routing Router::softmax_in_fp32(const Tensor& tokens) const {
   const Tensor scores = softmax(logits, DType::float32);
   const Chosen chosen = top_k(scores, model_.experts.num_experts_per_tok);
   Routing routing;
+  if (form_of(model_).returns_logits) routing.logits = logits;
   routing.weights = multiply_number(chosen.values);
   routing.experts = chosen.indices;
   return routing;
