@@ -46,6 +46,8 @@ constexpr std::string_view other_layers[] = {"shared expert gate",
                                              "layer embedding gate",
                                              "layer embedding output",
                                              "layer embedding projection",
+                                             "projection from the embedding's width",
+                                             "projection to the embedding's width",
                                              "laurel left",
                                              "laurel right",
                                              "prediction",
@@ -145,7 +147,8 @@ bool is_quantized(const char* role) {
   for (const std::string_view other :
        {"shared expert gate", "output gate", "query, key, value and output gate", "beta and decay",
         "query, key and value of linear attention", "beta", "decay", "linear attention projection", "router projection",
-        "layer embedding gate", "layer embedding output", "layer embedding projection"})
+        "layer embedding gate", "layer embedding output", "layer embedding projection",
+        "projection from the embedding's width", "projection to the embedding's width"})
     if (role == other) return true;
   return false;
 }

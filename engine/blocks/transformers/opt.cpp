@@ -93,7 +93,7 @@ class Opt : public Decoder {
       where = allocate(shape, DType::int64, {&positions_rule});
     }
     const Tensor at = embedding(positions_, allocate(shape, DType::int64, {&positions_rule, "positions"}));
-    if (project_in_.weight.defined()) embedded = project_in_(std::move(embedded));
+    if (model.word_embed_proj_dim > 0) embedded = project_in_(std::move(embedded));
     state.hidden = embedded + at;
     state.inputs.positions = where;
     state.held = {embedded, attended, at};
@@ -103,7 +103,7 @@ class Opt : public Decoder {
   Tensor end(Tensor hidden) override {
     if (model.final_norm) hidden = Decoder::end(std::move(hidden));
     const Place place("final norm");
-    return project_out_.weight.defined() ? project_out_(std::move(hidden)) : hidden;
+    return model.word_embed_proj_dim > 0 ? project_out_(std::move(hidden)) : hidden;
   }
 
  private:
