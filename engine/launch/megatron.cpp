@@ -204,7 +204,15 @@ void finish_moments(SettingsReading& reading) {
     reading.leave(key, "Moments of two number formats are not counted.");
 }
 
+/// Without a word about the model the arguments are those of its launch alone.
+bool says_model(const Import& import) {
+  return std::any_of(import.applied.begin(), import.applied.end(),
+                     [](const auto& one) { return one.path.compare(0, 7, "/model/") == 0; });
+}
+
 void finish_model(SettingsReading& reading) {
+  reading.out().has_model = says_model(reading.out());
+  if (!reading.out().has_model) return;
   Model& model = reading.out().config.model;
   if (reading.find("--disable-bias-linear") != nullptr && reading.find("--add-qkv-bias") == nullptr)
     reading.apply("--disable-bias-linear", "/model/attention_bias", "0");
@@ -265,7 +273,7 @@ void finish(SettingsReading& reading) {
   Recipe& recipe = reading.out().config.recipe;
   const std::int64_t chunk = reading.integer("--num-layers-per-virtual-pipeline-stage", 0);
   const std::int64_t stage_layers = reading.out().config.model.num_hidden_layers / recipe.pipeline_parallel;
-  if (chunk > 0 && stage_layers % chunk == 0) {
+  if (chunk > 0 && stage_layers > 0 && stage_layers % chunk == 0) {
     reading.apply("--num-layers-per-virtual-pipeline-stage", "/recipe/virtual_pipeline_stages",
                   std::to_string(stage_layers / chunk));
   }

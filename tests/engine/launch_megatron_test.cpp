@@ -129,6 +129,19 @@ TEST_CASE("Megatron arguments: what is missing or has no value is said") {
   CHECK(why(import, "--global-batch-size").find("--nproc-per-node") != std::string::npos);
 }
 
+TEST_CASE("Megatron arguments: those of a launch alone leave the model to others") {
+  const Import import = import_text(
+      "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 4 "
+      "--micro-batch-size 1 --bf16 --sequence-parallel");
+  CHECK(import.issues.empty());
+  CHECK_FALSE(import.has_model);
+  CHECK(value(import, "/recipe/tensor_parallel") == "8");
+  CHECK(value(import, "/recipe/pipeline_parallel") == "2");
+  CHECK(value(import, "/recipe/virtual_pipeline_stages") == "1");  // how many layers there are is not said
+  CHECK(is_unused(import, "--num-layers-per-virtual-pipeline-stage"));
+  CHECK(import_text("--num-layers 4 --bf16").has_model);
+}
+
 // NVIDIA/Megatron-LM tests/functional_tests: gpt3_weekly_mcore_tp2_pp2_current_scaling_native_fp8_tp_pp_sp_tp_overlap
 TEST_CASE("Megatron arguments: fp8, with parameters that are gathered in it") {
   const Import import =
