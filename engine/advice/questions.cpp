@@ -40,13 +40,17 @@ std::string share(Bytes bytes, Bytes of) {
   return gib_text(bytes) + " of " + gib_text(of) + " GiB (" + tenths_text(percent) + " %)";
 }
 
-std::string phase_words(Phase phase) { return phase == Phase::optimizer_step ? "optimizer step" : name(phase); }
+std::string phase_words(Phase phase) { return phase == Phase::optimizer_step ? "the optimizer step" : name(phase); }
+
+/// What rounds to 0.0 % is not told in numbers.
+bool next_to_nothing(Bytes bytes, Bytes of) { return 2000.0 * static_cast<double>(bytes) < static_cast<double>(of); }
 
 Diagnosis activations(const Result& result, const Groups& groups) {
   Diagnosis d{"Is activation memory the hotspot?", false, groups.activations, result.allocated, ""};
   d.yes = groups.activations > 0 && groups.activations == groups.largest();
-  d.sentence = std::string(d.yes ? "Yes" : "No") + ": activations and logits are " + share(d.bytes, d.of) +
-               " at the peak, in " + phase_words(result.peak_phase) + ".";
+  const std::string held = next_to_nothing(d.bytes, d.of) ? "next to nothing" : share(d.bytes, d.of);
+  d.sentence = std::string(d.yes ? "Yes" : "No") + ": activations and logits are " + held + " at the peak, in " +
+               phase_words(result.peak_phase) + ".";
   const PhasePeak* most = nullptr;
   for (const PhasePeak& phase : result.phases) {
     if (most == nullptr || groups_of(phase.components).activations > groups_of(most->components).activations)

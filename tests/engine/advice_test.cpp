@@ -220,6 +220,12 @@ TEST_CASE("advice: the three questions are answered with the bytes of the peak")
   CHECK(many.advice.diagnoses[0].sentence.find("Yes: activations and logits are ") == 0);
   CHECK(!many.advice.diagnoses[1].yes);
 
+  // Peak in the optimizer step, when activations are gone.
+  const Advised stepping = advised("model=llama2-7b&gpu=h100-sxm");
+  REQUIRE(stepping.result.peak_phase == Phase::optimizer_step);
+  CHECK(stepping.advice.diagnoses[0].sentence.find(
+            "No: activations and logits are next to nothing at the peak, in the optimizer step. In ") == 0);
+
   const Advised states = advised("model=llama2-7b&gpu=h100-sxm&dp=8");
   CHECK(states.advice.diagnoses[1].yes);
   CHECK(states.advice.diagnoses[2].yes);  // ddp: eight copies
