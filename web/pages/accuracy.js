@@ -2,6 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { capitalized } from '../source/format.ts';
+import { optionLabel } from '../source/option_labels.ts';
 import { plain } from './fill.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -18,14 +20,14 @@ function percent(share) {
   return `${share > 0 ? '+' : ''}${text.replace('-', '−')} %`;
 }
 
-const numbersFrom = (count, cells) =>
-  cells.map((cell, i) => (i < count ? `<td>${cell}</td>` : `<td class="number">${cell}</td>`)).join('');
-
+/** A table whose first columns, so many, are words. */
 function table(head, rows, words = 1) {
-  const line = head.map((cell, i) => `<th scope="col"${i < words ? '' : ' class="number"'}>${cell}</th>`).join('');
-  return `<div class="wide numbers" tabindex="0" role="group" aria-label="${plain(head[0])}"><table><thead><tr>${line}</tr></thead><tbody>${rows
-    .map(cells => `<tr>${numbersFrom(words, cells)}</tr>`)
-    .join('')}</tbody></table></div>`;
+  const classes = head.map((name, i) =>
+    i >= words ? ' class="number"' : name === 'framework' ? ' class="framework"' : '',
+  );
+  const names = head.map((name, i) => `<th scope="col"${classes[i]}>${capitalized(name)}</th>`);
+  const lines = rows.map(cells => `<tr>${cells.map((cell, i) => `<td${classes[i]}>${cell}</td>`).join('')}</tr>`);
+  return `<div class="wide numbers" tabindex="0" role="group" aria-label="${plain(capitalized(head[0]))}"><table><thead><tr>${names.join('')}</tr></thead><tbody>${lines.join('')}</tbody></table></div>`;
 }
 
 const errorHead = ['cases', 'median', '90 % within', 'furthest over', 'furthest under'];
@@ -37,12 +39,14 @@ const errors = group => [
   percent(group.furthest_under),
 ];
 
+const frameworkName = name => optionLabel({ path: '/recipe/framework' }, name);
+
 const groupTable = (first, groups) =>
   table(
     [first, 'framework', 'counter', ...errorHead],
     groups
       .filter(group => group.cases > 0)
-      .map(group => [plain(group.name), group.framework.replaceAll('_', '-'), group.counter, ...errors(group)]),
+      .map(group => [plain(group.name), frameworkName(group.framework), group.counter, ...errors(group)]),
     3,
   );
 

@@ -4,28 +4,37 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
+import { grouped } from '../source/format.ts';
 
 export const plain = text => String(text).replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
+
+/** Long names may break where their parts end. */
+const breakable = text => plain(text).replace(/(?<=[._])/g, '<wbr>');
 
 const recipe = path => {
   const text = readFileSync(fileURLToPath(new URL(`../../site/recipes/${path}`, import.meta.url)), 'utf8').trimEnd();
   return `<pre tabindex="0" aria-label="${plain(path)}"><code>${plain(text)}</code></pre>`;
 };
 
+const number = value => grouped(value, 20);
+
 function values({ type, options, minimum, maximum, unit }) {
   if (options) return options.join(', ');
   if (type === 'boolean') return '0 or 1';
-  if (type === 'string') return 'text';
-  return `${minimum} to ${maximum}${unit ? ` ${unit}` : ''}`;
+  if (type === 'text') return 'text';
+  return `${number(minimum)} to ${number(maximum)}${unit ? ` ${unit}` : ''}`;
 }
+
+const otherwise = ({ default: value }) =>
+  typeof value === 'boolean' ? String(Number(value)) : typeof value === 'number' ? number(value) : (value ?? '');
 
 function linkKeys(engine) {
   const { fields } = JSON.parse(engine.presets());
   const rows = fields.map(
     field =>
-      `<tr><td><code>${field.key}</code></td><td>${field.path.slice(1).replaceAll('/', '.')}</td><td>${plain(values(field))}</td><td>${plain(field.default ?? '')}</td></tr>`,
+      `<tr><td><code>${field.key}</code></td><td>${breakable(field.path.slice(1).replaceAll('/', '.'))}<small>${plain(field.meaning)}</small></td><td>${breakable(values(field))}</td><td>${breakable(otherwise(field))}</td></tr>`,
   );
-  return `<div class="wide" tabindex="0" role="group" aria-label="Keys of links"><table><tr><th>Key</th><th>Field</th><th>Values</th><th>Without it</th></tr>${rows.join('')}</table></div>`;
+  return `<div class="wide" tabindex="0" role="group" aria-label="Keys of links"><table class="keys"><tr><th>Key</th><th>Field</th><th>Values</th><th>Without it</th></tr>${rows.join('')}</table></div>`;
 }
 
 export function fill(engineModule) {

@@ -69,7 +69,7 @@ function recorded(engine) {
 }
 
 function table(found) {
-  const head = ['Recipe', 'Model', 'GPU', 'Needs', 'Allocated at the peak, bytes', 'Fits'];
+  const head = ['Recipe', 'Model', 'GPU', 'Needs', 'Allocated at the peak, bytes', 'Verdict'];
   const line = (cells, tag) => `<tr>${cells.map(cell => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
   return `<table>${line(head, 'th')}${found.map(cells => line(cells, 'td')).join('')}</table>`;
 }

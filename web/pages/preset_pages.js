@@ -18,22 +18,39 @@ const small = [
   { gpu: 'a100-80gb-sxm', recipe: 'bf16-one-gpu' },
   { gpu: 'h100-sxm', recipe: 'low-memory-one-gpu' },
   { gpu: 'h100-sxm', recipe: 'lora-one-gpu' },
-  { gpu: 'rtx-4090', recipe: 'qlora-7b-24gb' },
+  { title: 'QLoRA on a 24 GB card', gpu: 'rtx-4090', recipe: 'qlora-7b-24gb' },
   { gpu: 'h100-sxm', recipe: 'zero2-8-gpus' },
   { gpu: 'h100-sxm', recipe: 'zero3-8-gpus' },
   { gpu: 'h100-sxm', recipe: 'fsdp2-8-gpus' },
 ];
+const fsdp64 = {
+  title: 'FSDP on 64 GPUs',
+  gpu: 'h100-sxm',
+  recipe: 'fsdp2-8-gpus',
+  fields: { data_parallel_size: 64 },
+};
+const zero64 = {
+  title: 'ZeRO-3 on 64 GPUs',
+  gpu: 'h100-sxm',
+  recipe: 'zero3-8-gpus',
+  fields: { data_parallel_size: 64, micro_batch_size: 1 },
+};
 const sharded = [
-  { gpu: 'h100-sxm', recipe: 'fsdp2-8-gpus', fields: { data_parallel_size: 64 } },
-  { gpu: 'h100-sxm', recipe: 'torchtitan-llama3-70b', fields: { sequence_length: 4096 } },
-  { gpu: 'h100-sxm', recipe: 'zero3-8-gpus', fields: { data_parallel_size: 64, micro_batch_size: 1 } },
-  { gpu: 'h100-sxm', recipe: 'qlora-7b-24gb' },
+  fsdp64,
+  {
+    title: 'torchtitan, tensor parallel 8, FSDP over 32',
+    gpu: 'h100-sxm',
+    recipe: 'torchtitan-llama3-70b',
+    fields: { sequence_length: 4096 },
+  },
+  zero64,
+  { title: 'QLoRA', gpu: 'h100-sxm', recipe: 'qlora-7b-24gb' },
   { gpu: 'h100-sxm' },
 ];
 const experts = [
-  { gpu: 'h100-sxm', recipe: 'megatron-mixtral-8x7b' },
-  { gpu: 'h100-sxm', recipe: 'fsdp2-8-gpus', fields: { data_parallel_size: 64 } },
-  { gpu: 'h100-sxm', recipe: 'zero3-8-gpus', fields: { data_parallel_size: 64, micro_batch_size: 1 } },
+  { title: 'Megatron, expert parallel 8, pipeline 4', gpu: 'h100-sxm', recipe: 'megatron-mixtral-8x7b' },
+  fsdp64,
+  zero64,
   { gpu: 'h200-sxm', recipe: 'bf16-one-gpu' },
   { gpu: 'h200-sxm' },
 ];
@@ -71,6 +88,7 @@ export const presetPages = {
   'qwen3-30b-a3b': experts,
   'deepseek-v3': [
     {
+      title: 'Megatron, pipeline 16, expert parallel 64',
       gpu: 'h100-sxm',
       recipe: 'megatron-mixtral-8x7b',
       fields: { pipeline_parallel: 16, expert_parallel: 64, data_parallel_size: 64 },
@@ -96,11 +114,7 @@ function answers(engine, lists, model, cases) {
     }
     if (!answer.ok) continue;
     const name = (list, id) => list.find(one => one.id === id)?.name;
-    const setup =
-      title ??
-      (recipe
-        ? `${name(lists.recipes, recipe)}${fields ? ', changed' : ''}`
-        : 'Full fine-tuning, defaults of transformers');
+    const setup = title ?? (recipe ? name(lists.recipes, recipe) : 'Full fine-tuning, defaults of transformers');
     found.push({ ...answer, gpu: name(lists.gpus, gpu), setup });
   }
   return found;
@@ -157,10 +171,10 @@ ${top({ root: '../../' })}
       .join(', ')}`,
   )}"></p>
 <h2>Ways to train it</h2>
-<div class="wide" tabindex="0" role="group" aria-label="Ways to train it"><table class="ways">${row(['Setup', 'GPUs', 'Needs', 'Allocated at the peak, bytes', 'Fits'], 'th')}${ways.join('')}</table></div>
+<div class="wide" tabindex="0" role="group" aria-label="Ways to train it"><table class="ways">${row(['Setup', 'GPUs', 'Needs', 'Allocated at the peak, bytes', 'Verdict'], 'th')}${ways.join('')}</table></div>
 <h2>Where it goes</h2>
 <p>${plain(all[0].setup)}, at the highest moment of a step, on each GPU. The parts sum to ${result.device.expected.toLocaleString('en')} bytes.</p>
-<div class="wide" tabindex="0" role="group" aria-label="Parts"><table class="parts">${row(['Part', 'GiB', 'Bytes', 'Share', 'What it is'], 'th')}${parts.join('')}</table></div>
+<div class="wide" tabindex="0" role="group" aria-label="Parts"><table class="parts">${row(['Part', 'Memory', 'Bytes', 'Share', 'What it is'], 'th')}${parts.join('')}</table></div>
 <h2>Try your own</h2>
 <div><trainmem-calculator view="compact" config="${plain(link)}"><a href="../../#${plain(link)}">Open the calculator with this configuration</a></trainmem-calculator></div>
 </main>

@@ -4,7 +4,7 @@ import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { loadEngine } from '../../../wasm_bindings/node_loader.mjs';
-import { AxeBuilder, headline, live, openCalculator, origin, pageTest, total } from './chromium.js';
+import { AxeBuilder, headline, live, openCalculator, origin, pageTest, total, unfold } from './chromium.js';
 
 const folder = process.env.TRAINMEM_SITE ?? fileURLToPath(new URL('../../../build/site', import.meta.url));
 const axe = async page => {
@@ -29,7 +29,7 @@ pageTest('offline.html works from a disk, under its own strict policy', {}, asyn
   await page.getByLabel('Sequence length', { exact: true }).fill('2048');
   await page.waitForURL(/^file:.*seq=2048&end$/);
   await page.getByRole('button', { name: 'Export' }).click();
-  await page.getByRole('dialog', { name: 'Take away' }).waitFor();
+  await page.getByRole('dialog', { name: 'Export' }).waitFor();
   assert.deepEqual(
     requests.slice(before).map(url => new URL(url).protocol),
     ['file:'],
@@ -54,7 +54,7 @@ pageTest(
     await page.locator(`trainmem-calculator ${live}`).waitFor();
     assert.equal(await headline(page), expected);
     await page.getByRole('button', { name: 'Import' }).click();
-    await page.getByRole('dialog', { name: 'Bring your own' }).waitFor();
+    await page.getByRole('dialog', { name: 'Import' }).waitFor();
     await session.setOffline(false);
   },
 );
@@ -154,6 +154,48 @@ pageTest('the page of links lists every key', {}, async page => {
   assert.equal(rows, fields + 1);
 });
 
+const textPages = [
+  'method.html',
+  'accuracy.html',
+  'embedding.html',
+  'link.html',
+  'm/llama3.1-70b/',
+  'm/qwen3-30b-a3b/',
+];
+for (const width of [320, 390])
+  pageTest(
+    `pages of text have no horizontal scrolling at ${width} pixels`,
+    { viewport: { width, height: 800 } },
+    async page => {
+      for (const name of textPages) {
+        await page.goto(`${origin()}/${name}`);
+        assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, name);
+      }
+    },
+  );
+
+pageTest('pages of text show every number and name that they speak of', {}, async page => {
+  for (const name of textPages) {
+    await page.goto(`${origin()}/${name}`);
+    const text = await page.locator('main').evaluate(main => main.textContent);
+    assert.doesNotMatch(text, /undefined|NaN|\[object|null to/, name);
+  }
+});
+
+pageTest(
+  'the parts of a model stand under each other on a phone, each in two lines at most',
+  { viewport: { width: 390, height: 844 } },
+  async page => {
+    await page.goto(`${origin()}/m/llama3.1-70b/`);
+    const heights = await page.locator('.parts tr').evaluateAll(rows => rows.map(row => row.offsetHeight));
+    assert.ok(heights.length > 6 && Math.min(...heights) > 20 && Math.max(...heights) < 80, heights.join(' '));
+    const [shown, whole] = await page
+      .locator('.wide:has(.parts)')
+      .evaluate(({ clientWidth, scrollWidth }) => [clientWidth, scrollWidth]);
+    assert.ok(whole <= shown, `${whole} in ${shown} pixels`);
+  },
+);
+
 pageTest('print shows the answer and its rows, in light colours, without controls', {}, async page => {
   await openCalculator(page);
   const shown = selector => page.locator(`trainmem-calculator ${selector}`).first().isVisible();
@@ -162,11 +204,30 @@ pageTest('print shows the answer and its rows, in light colours, without control
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
   for (const control of controls) assert.equal(await shown(control), false, control);
   for (const part of ['.total', '.barbox .segments', 'tr.row', '.printed']) assert.equal(await shown(part), true, part);
-  assert.match(await page.locator('trainmem-calculator .printed').innerText(), /#v=1&model=llama2-7b&gpu=h100-sxm&end/);
+  assert.equal(
+    (await page.locator('trainmem-calculator .printed').innerText()).split(' ').at(-1),
+    `${origin()}/#v=1&model=llama2-7b&gpu=h100-sxm&end`,
+  );
   const background = await page
     .locator('trainmem-calculator')
     .evaluate(element => getComputedStyle(element).backgroundColor);
   assert.equal(background, 'rgb(255, 255, 255)');
+});
+
+pageTest('paper shows whole names, nothing to open, and is light for those who chose dark', {}, async page => {
+  await page.addInitScript(() => localStorage.setItem('trainmem-theme', 'dark'));
+  await openCalculator(page, 'v=1&model=gpt3-175b&gpu=h100-sxm&recipe=megatron-gpt3-175b&end');
+  await unfold(page, 'ladder');
+  await page.locator('.outside summary').waitFor();
+  await page.setViewportSize({ width: 794, height: 1123 });
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'light');
+  const cut = await page
+    .locator('.pick > span')
+    .evaluateAll(all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent));
+  assert.deepEqual(cut, []);
+  assert.equal(await page.locator('.outside summary').isVisible(), false);
+  assert.equal(await page.locator('.pick > .chevron').first().isVisible(), false);
 });
 
 for (const name of ['', 'method.html', 'm/llama2-7b/'])
