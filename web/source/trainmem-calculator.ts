@@ -288,7 +288,6 @@ export class TrainmemCalculator extends DrawnBefore implements View {
 
   /** Address of the full calculator with this configuration. */
   private shareAddress(): string {
-    this.address?.flush();
     const link = new URL(this.page ? location.pathname : './', this.page ? location.href : import.meta.url);
     link.hash = joinLink(this.value, this.calculator.state);
     return link.href;
@@ -298,6 +297,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
 
   copyLink = async (): Promise<void> => {
     await this.updateComplete;
+    this.address?.flush();
     this.copied = await copyText(this.shareAddress());
     this.requestUpdate();
     setTimeout(() => {
@@ -322,13 +322,6 @@ export class TrainmemCalculator extends DrawnBefore implements View {
     if (!good) return;
     const text = headlineText(this, good);
     this.announcer.say(text, this.page ? `${text.split('. ')[0]} \u2013 trainmem` : undefined);
-  }
-
-  private get home(): string | undefined {
-    if (this.page) return undefined;
-    const home = new URL(/* @vite-ignore */ './', import.meta.url);
-    home.hash = joinLink(this.value, this.calculator.state);
-    return home.href;
   }
 
   private body(tools: TemplateResult) {
@@ -358,8 +351,11 @@ export class TrainmemCalculator extends DrawnBefore implements View {
 
   protected override render() {
     const { good } = this.calculator.state;
+    // The build draws for no address.
+    const address = globalThis.location ? this.shareAddress() : '';
     const options = {
-      home: this.home,
+      address,
+      home: this.page ? undefined : address,
       dark: this.theming.dark,
       switchTheme: this.page ? this.theming.switch : undefined,
       bring: this.readonly || this.view !== 'full' ? undefined : () => this.sharing.bring(),

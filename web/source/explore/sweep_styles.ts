@@ -175,6 +175,11 @@ export const sweepStyles = css`
       min-block-size: 44px;
     }
   }
+  @media print {
+    .axes label:not(:has(:checked)) {
+      display: none;
+    }
+  }
   @container (max-width: 560px) {
     .column-button {
       padding-inline: 1px;

@@ -222,8 +222,13 @@ export const base = css`
     .slimholder,
     .button,
     .quiet,
-    .hint {
+    .hint,
+    .chevron,
+    details:not([open]) {
       display: none;
+    }
+    .picker .pick > span {
+      white-space: normal;
     }
     .columns {
       display: block;

@@ -36,6 +36,8 @@ export function oneOf<Value extends string>(
 }
 
 export interface ToolbarOptions {
+  /** Address of this configuration in the full calculator, for paper. */
+  address: string;
   /** Address of the full calculator with this configuration; shown in embeds. */
   home: string | undefined;
   dark: boolean;
@@ -45,10 +47,10 @@ export interface ToolbarOptions {
   take: (() => void) | undefined;
 }
 
-export function toolbar(view: View, { home, dark, switchTheme, bring, take }: ToolbarOptions) {
-  const { engine, link, units } = view.calculator.state;
+export function toolbar(view: View, { address, home, dark, switchTheme, bring, take }: ToolbarOptions) {
+  const { engine, units } = view.calculator.state;
   return html`<div class="toolbar">
-    <p class="printed mono">trainmem ${engine?.version} #${link}</p>
+    <p class="printed mono">trainmem ${engine?.version} ${address}</p>
     ${oneOf('units', 'Units', unitWords, units, units => view.calculator.setView({ units }))}
     ${
       switchTheme
