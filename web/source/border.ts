@@ -84,8 +84,10 @@ export interface RuntimeRow {
   source: string;
 }
 
+export type Fit = 'fits' | 'tight' | 'does_not_fit' | 'unknown';
+
 export interface Verdict {
-  fit: 'fits' | 'tight' | 'does_not_fit' | 'unknown';
+  fit: Fit;
   capacity: number;
   margin: number;
   sentence: string;

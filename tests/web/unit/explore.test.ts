@@ -3,7 +3,7 @@ import type { SweepPoint } from '@source/explore/answers.js';
 import { byMargin } from '@source/explore/fits_panel.js';
 import { settingWords } from '@source/explore/go_and_say.js';
 import { readGpus } from '@source/explore/plan_panel.js';
-import { axes, chartTop, shortValue, stopsFitting, valuesOf } from '@source/explore/sweep_panel.js';
+import { axes, chartTop, shortSize, shortValue, stopsFitting, valuesOf } from '@source/explore/sweep_panel.js';
 import { Sweeper } from '@source/explore/sweeper.js';
 import { stopOf } from '@source/views/slider.js';
 import { describe, expect, test } from 'vitest';
@@ -27,6 +27,15 @@ describe('sweeps', () => {
     expect(stopsFitting([fits, fits])).toBeUndefined();
     expect(stopsFitting([not, not])).toBeUndefined();
     expect(stopsFitting([fits, refused])).toBe(refused);
+    const tight = point('3', 79, 80, 'tight');
+    expect(stopsFitting([fits, tight, not])).toBe(not);
+    expect(stopsFitting([fits, tight])).toBeUndefined();
+  });
+
+  test('call models by the size in their names', () => {
+    expect(shortSize('Llama 3.1 / 3.3 70B', 70_553_706_496)).toBe('70B');
+    expect(shortSize('SmolLM2 1.7B', 1_711_376_384)).toBe('1.7B');
+    expect(shortSize('GPT-2 small', 124_439_808)).toBe('124M');
   });
 
   test('cut what is far beyond the capacity, and show all of what is not', () => {

@@ -1,8 +1,8 @@
-// Memory against one thing: sequence length, micro-batch, GPUs, model size. Columns stacked by component, with the
+// Memory as one setting varies: sequence length, micro-batch, GPUs, model size. Columns stacked by component, with the
 // capacity and the place where it stops fitting; a column is a button that goes there.
 
 import { html, nothing } from 'lit';
-import type { Config } from '../border.js';
+import type { Config, Fit } from '../border.js';
 import { componentLabels, componentNames, componentSegments } from '../components.js';
 import { bytes, gigabytes, grouped, type Units } from '../format.js';
 import { fold } from '../views/fold.js';
@@ -77,13 +77,17 @@ export function shortValue(value: string): string {
   return number >= 1024 && number % 1024 === 0 ? `${number / 1024}K` : String(number);
 }
 
-function shortSize(parameters: number): string {
+/** As the model's name has it, "405B"; where it has none, the count. */
+export function shortSize(name: string, parameters: number): string {
+  const [said] = name.match(/\d+(\.\d+)?[BM]\b/) ?? [];
+  if (said) return said;
   return parameters >= 1e9 ? `${Math.round(parameters / 1e9)}B` : `${Math.round(parameters / 1e6)}M`;
 }
 
 const bytesOf = (point: SweepPoint) => (point.ok ? point.after.device.expected : 0);
 
-const fits = (point: SweepPoint) => point.ok && point.after.verdict.fit === 'fits';
+const verdictIs = (point: SweepPoint, fit: Fit) => point.ok && point.after.verdict.fit === fit;
+const fits = (point: SweepPoint) => verdictIs(point, 'fits') || verdictIs(point, 'tight');
 
 /** What follows the last that fits: the first that does not, else the first that cannot be computed. */
 export function stopsFitting(points: readonly SweepPoint[]): SweepPoint | undefined {
@@ -96,10 +100,12 @@ export function stopsFitting(points: readonly SweepPoint[]): SweepPoint | undefi
 /** Where the chart stops fitting, in a sentence. */
 function said(sweep: Sweep, points: readonly SweepPoint[]): string {
   const edge = stopsFitting(points);
-  if (edge?.ok) return `Stops fitting at ${label(sweep, edge)}.`;
-  if (edge) return `${label(sweep, edge)}: ${edge.issues[0]?.message ?? 'this cannot be computed.'}`;
+  const tight = points.filter(point => verdictIs(point, 'tight')).map(point => label(sweep, point));
+  const margins = tight.length > 0 ? `Tight at ${tight.join(', ')}. ` : '';
+  if (edge?.ok) return `${margins}Stops fitting at ${label(sweep, edge)}.`;
+  if (edge) return `${margins}${label(sweep, edge)}: ${edge.issues[0]?.message ?? 'this cannot be computed.'}`;
   if (!points.some(fits)) return 'None of these fits.';
-  return points.every(fits) ? 'All of these fit.' : '';
+  return points.every(fits) ? `${margins}All of these fit.` : margins;
 }
 
 /** Height of the chart in bytes: up to twice the capacity; columns beyond it are cut and say so. */
@@ -124,10 +130,10 @@ function label({ axis, names }: Sweep, point: SweepPoint): string {
   return `${grouped(Number(point.value))} ${axis.unit}`;
 }
 
-function tick({ axis, sizes }: Sweep, point: SweepPoint): string {
+function tick({ axis, names, sizes }: Sweep, point: SweepPoint): string {
   if (axis.path !== '/model') return shortValue(point.value);
   const parameters = point.ok ? point.after.parameters : (sizes.get(point.value) ?? 0);
-  return parameters > 0 ? shortSize(parameters) : '\u2013';
+  return parameters > 0 ? shortSize(names.get(point.value) ?? '', parameters) : '\u2013';
 }
 
 function column(sweep: Sweep, point: SweepPoint, top: number, units: Units, go: () => void) {
@@ -206,7 +212,8 @@ export function sweepPanel(explorer: Explorer, config: Config, sweep: Sweep, cho
   const top = points ? chartTop(points, capacity) : 1;
   const edge = points && stopsFitting(points);
   const room = capacity > 0 && capacity < top;
-  const body = () => html`<p class="lead">The same configuration with one thing varied. Choose a column to go there.</p>
+  const body =
+    () => html`<p class="lead">The same configuration with one setting varied. Choose a column to go there.</p>
     <fieldset class="axes">
       <legend class="visually-hidden">What to vary</legend>
       ${axes.map(
@@ -238,5 +245,5 @@ export function sweepPanel(explorer: Explorer, config: Config, sweep: Sweep, cho
     <p class="muted said" role="status">${points ? said(sweep, points) : nothing}</p>
     ${points ? table(sweep, points, units) : nothing}`;
   const gist = 'sequence length, micro-batch, GPUs, model size';
-  return fold(explorer, 'sweeps', 'Memory against one thing', gist, body, points === undefined);
+  return fold(explorer, 'sweeps', 'Sweep one setting', gist, body, points === undefined);
 }
