@@ -72,7 +72,7 @@ pageTest('a recipe brings its own model to a page nobody has touched, and gives 
 pageTest('a pasted file says what the page would answer before it is used', {}, async page => {
   await openCalculator(page);
   await page.getByRole('button', { name: 'Import' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Bring your own' });
+  const dialog = page.getByRole('dialog', { name: 'Import' });
   await dialog.waitFor();
   const box = await dialog.getByRole('textbox').elementHandle();
   await page.waitForFunction(box => box.getRootNode().activeElement === box, box);

@@ -1,4 +1,4 @@
-// Bring your own and take away: what comes into the page and what leaves it.
+// Import and export: what comes into the page and what leaves it.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { AxeBuilder, fragment, headline, openCalculator, origin, pageTest, settled } from './chromium.js';
@@ -12,14 +12,42 @@ const configJson = `{"architectures": ["MistralForCausalLM"], "hidden_size": 409
 
 const importing = async page => {
   await page.getByRole('button', { name: 'Import' }).click();
-  return page.getByRole('dialog', { name: 'Bring your own' });
+  return page.getByRole('dialog', { name: 'Import' });
 };
 const exporting = async page => {
   await page.getByRole('button', { name: 'Export' }).click();
-  return page.getByRole('dialog', { name: 'Take away' });
+  return page.getByRole('dialog', { name: 'Export' });
 };
 
 const notebook = await readFile(new URL('../../fuzz/corpus/notebook.py', import.meta.url), 'utf8');
+
+pageTest(
+  'on a small phone it is in sight why a text cannot be used',
+  { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true },
+  async page => {
+    await openCalculator(page);
+    const dialog = await importing(page);
+    await dialog.getByLabel('Text to read').fill('hello');
+    const reason = dialog.getByText('This text cannot be used');
+    await reason.waitFor();
+    const [text, buttons] = [
+      await reason.boundingBox(),
+      await dialog.getByRole('button', { name: 'Cancel' }).boundingBox(),
+    ];
+    assert.ok(text.y + text.height <= buttons.y, `${text.y} ${buttons.y}`);
+  },
+);
+
+pageTest('arguments of a Megatron launch keep the model of the page', {}, async page => {
+  await openCalculator(page, 'v=1&model=gpt3-175b&gpu=h100-sxm&recipe=megatron-gpt3-175b&end');
+  const dialog = await importing(page);
+  await dialog
+    .getByLabel('Text to read')
+    .fill('--tensor-model-parallel-size 4 --pipeline-model-parallel-size 8 --micro-batch-size 2 --bf16');
+  await dialog.getByText('The model stays the one on the page.').waitFor();
+  await dialog.getByRole('button', { name: 'Use it' }).click();
+  assert.match(await fragment(page), /^v=1&model=gpt3-175b&.*fw=megatron&.*mbs=2.*tp=4.*pp=8/);
+});
 
 pageTest('a DeepSpeed file says what is applied and what is not, and keeps the model', {}, async page => {
   await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&dp=8&end');
@@ -120,7 +148,7 @@ pageTest('a config.json dropped on the calculator is a model', {}, async page =>
     return data;
   }, configJson);
   await page.locator('trainmem-calculator .calculator').dispatchEvent('drop', { dataTransfer: transfer });
-  const dialog = page.getByRole('dialog', { name: 'Bring your own' });
+  const dialog = page.getByRole('dialog', { name: 'Import' });
   await dialog.getByText('Read as a Hugging Face config.json.').waitFor();
   await dialog.getByRole('button', { name: 'Use it' }).click();
   await settled(page);

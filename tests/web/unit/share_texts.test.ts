@@ -47,6 +47,7 @@ describe('Markdown', () => {
   test('has a row for every part, and they sum to the device', () => {
     const rows = [...markdown(good, subject).matchAll(/^\| [A-Z][^|*]+ \| [\d.]+ GiB \| ([\d,]+) \| \d+ % \|$/gm)];
     const sum = rows.reduce((total, [, bytes]) => total + Number(bytes!.replaceAll(',', '')), 0);
+    expect(markdown(good, subject)).toContain('| At the peak (backward) | Memory | Bytes | Share |');
     expect(rows.length).toBe(4); // weights, activations, cached, outside
     expect(sum).toBe(5 * gib);
     expect(markdown(good, subject)).toContain('[Computed by trainmem 1.2.3](https://host/trainmem/#v=1&model=a&end)');

@@ -91,6 +91,12 @@ export const dialogStyles = css`
     background: var(--surface);
     box-shadow: 0 -8px 8px var(--surface);
   }
+  /* What was read, or why it cannot be, takes the room of what can be. */
+  @media (max-width: 560px) {
+    .sheet .begun {
+      display: none;
+    }
+  }
   @media (max-height: 480px) {
     .sheet > .line:last-child {
       position: static;

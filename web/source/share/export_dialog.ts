@@ -1,4 +1,4 @@
-// Take away: the answer as link, table, picture, embedding lines or launch settings; to copy or to save.
+// Export: the answer as link, table, picture, embedding lines or launch settings; to copy or to save.
 
 import { html, nothing } from 'lit';
 import type { GoodAnswer, LaunchSettings } from '../border.js';
@@ -167,7 +167,7 @@ export class ExportDialog {
     const kind = kinds.find(({ id }) => id === this.chosen) ?? kinds[0]!;
     const unsaid = this.launch?.find(({ format }) => format === kind.id)?.not_said ?? [];
     return dialog(
-      'Take away',
+      'Export',
       this.close,
       html`<div class="choices" role="tablist" aria-label="Kind" @keydown=${(event: KeyboardEvent) => this.move(event, kinds)}>
           ${kinds.map(

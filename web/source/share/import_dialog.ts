@@ -1,10 +1,11 @@
-// Bring your own: paste or drop what another program wrote, see what of it is used, apply it.
+// Import: paste or drop what another program wrote, see what of it is used, apply it.
 
 import { html, nothing } from 'lit';
 import type { Config, Field, Imported } from '../border.js';
 import { fieldLabel, isNumeric } from '../fields.js';
 import { gigabytes, grouped, plural, words } from '../format.js';
 import { optionLabel } from '../option_labels.js';
+import { breakable } from '../views/breakable.js';
 import { verdictWords } from '../views/headline.js';
 import type { View } from '../views/view.js';
 import { dialog } from './dialog.js';
@@ -23,10 +24,6 @@ const formats: Record<string, string> = {
   trainmem: 'a configuration of trainmem',
   link: 'a link',
 };
-
-/** Long keys and paths may break where their parts end. */
-const breakable = (text: string) =>
-  text.split(/(?<=[._/,])/).map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
 
 /** What a settings file leaves to the launch: these stay as they are on the page, unless the file says them. */
 const launchPaths = ['/recipe/sequence_length', '/recipe/micro_batch_size', '/recipe/data_parallel_size'];
@@ -156,9 +153,9 @@ export class ImportDialog {
 
   render() {
     return dialog(
-      'Bring your own',
+      'Import',
       this.close,
-      html`<p class="muted">
+      html`<p class="muted ${this.imported ? 'begun' : ''}">
           Paste a Hugging Face <code>config.json</code>; the cells of a notebook that call
           <code>TrainingArguments</code>, <code>LoraConfig</code> or <code>from_pretrained</code>; a training command
           of transformers, TRL or Megatron; a YAML of axolotl, LLaMA-Factory, torchtune or accelerate; a DeepSpeed

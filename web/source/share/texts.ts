@@ -30,7 +30,7 @@ export function markdown({ result }: GoodAnswer, { sentence, address, units, ver
   return [
     sentence,
     '',
-    `| At the peak (${phaseLabels[result.peak_phase].toLowerCase()}) | ${units} | bytes | share |`,
+    `| At the peak (${phaseLabels[result.peak_phase].toLowerCase()}) | Memory | Bytes | Share |`,
     '| --- | ---: | ---: | ---: |',
     ...lines,
     `| **On the device** | **${gigabytes(device.expected, units)}** | ${grouped(device.expected)} | |`,

@@ -7,16 +7,13 @@ import type { ComponentName, Result, Row } from '../border.js';
 import { componentLabels, componentMeanings, componentNames } from '../components.js';
 import { turn } from '../folds.js';
 import { bytes, exactBytes, formula, grouped, percent, plural, sentence, type Units } from '../format.js';
+import { breakable } from './breakable.js';
 import type { View } from './view.js';
 
 const first = 8;
 
 /** The component's heading says its name already. */
 const shortName = ({ name, component }: Row) => name.replace(`${component}.`, '');
-
-/** Long dotted names may break after a dot or an underscore. */
-const breakable = (name: string) =>
-  name.split(/(?<=[._])/).map((part, index) => (index === 0 ? part : html`<wbr />${part}`));
 
 export function explanation(row: Row) {
   const size = row.element_bytes === 1 ? '1 byte' : `${row.element_bytes} bytes`;
