@@ -91,6 +91,7 @@ const labels: Record<string, string> = {
   bf16_dense_tflops: 'bf16 dense TFLOPS',
   num_experts_per_tok: 'Experts per token',
   optimizer_rank: 'Optimizer rank',
+  quantization: 'Quantisation',
   rank: 'LoRA rank',
   targets: 'LoRA targets',
   dropout: 'LoRA dropout',

@@ -42,6 +42,7 @@ const optionLabels: Record<string, string> = {
   pytorch: 'PyTorch',
   megatron: 'Megatron-LM',
   deepspeed: 'DeepSpeed',
+  llm_foundry: 'llm-foundry',
   bf16_mixed: 'bf16 mixed',
   fp16_mixed: 'fp16 mixed',
   bf16: 'pure bf16',

@@ -2,6 +2,7 @@
 
 import { css, html, nothing } from 'lit';
 import { capitalized, gigabytes, percent, plural, type Units } from '../format.js';
+import { breakable } from '../views/breakable.js';
 import { fold } from '../views/fold.js';
 import type { Advice, Changed, Cost, Diagnosis, Remedy, Suggestion } from './answers.js';
 import { applyButton } from './apply_button.js';
@@ -26,7 +27,7 @@ function question({ units }: Explorer, { question: asked, yes, bytes, of, senten
       : `${gigabytes(bytes, units)} of ${gigabytes(of, units)} (${percent(bytes, of)}) at the peak.`;
   return html`<li>
     <p><strong>${asked}</strong></p>
-    <p class="muted"><span class="yesno ${yes ? 'yes' : ''}">${yes ? 'Yes' : 'No'}</span> ${capitalized(rest)}</p>
+    <p class="muted"><span class="yesno ${yes ? 'yes' : ''}">${yes ? 'Yes' : 'No'}</span> ${capitalized(rest.replaceAll(' %', '\u00a0%'))}</p>
   </li>`;
 }
 
@@ -40,7 +41,7 @@ function suggestion(explorer: Explorer, one: Suggestion) {
   return html`<li class="suggestion">
     <div class="what">
       <p><strong>${one.title}</strong></p>
-      <p>${one.meaning} <span class="muted">${one.cost_words}${hostWords(one, units)}</span></p>
+      <p>${one.meaning} <span class="muted">${breakable(one.cost_words)}${hostWords(one, units)}</span></p>
       <p class="sets muted">
         ${one.sets.map(set => settingWords(fields, set)).join(', ')}${one.source ? html`. <cite>${one.source}</cite>` : nothing}
       </p>

@@ -171,7 +171,7 @@ class TrainmemCompare extends LitElement {
     const [few, rest] = [sets.slice(0, 6), sets.length - 6];
     return html`<section class="panel" id="compare" aria-label="Comparison">
       <div class="head">
-        <h3>A, as it was pinned, and B, in the fields</h3>
+        <h3>A (pinned) and B (in the fields)</h3>
         <button type="button" class="button" @click=${() => this.view.companion.swap()}>Swap</button>
         <button type="button" class="button" @click=${() => this.view.companion.compare(false)}>Stop comparing</button>
       </div>

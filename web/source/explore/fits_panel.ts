@@ -53,7 +53,7 @@ export function fitsPanel(
                   <th scope="col">GPU</th>
                   <th scope="col">Usable</th>
                   <th scope="col">Verdict</th>
-                  <th scope="col" class="left">Left</th>
+                  <th scope="col" class="left">Margin</th>
                   <th scope="col"><span class="visually-hidden">Action</span></th>
                 </tr>
               </thead>

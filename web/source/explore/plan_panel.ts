@@ -67,7 +67,7 @@ function layoutsFound(explorer: Explorer, plan: Plan) {
             <p class="muted">
               ${layout.recomputation === 'none' ? 'No recomputation' : `Recomputes ${words(layout.recomputation)}, ${percent(layout.repeated_arithmetic, 1)} more arithmetic`},
               micro-batch ${layout.micro_batch_size}, ${plural(layout.gradient_accumulation_steps, 'step')} of
-              accumulation${layout.waiting > 0 ? html`, waits ${percent(layout.waiting, 1)}` : nothing}
+              accumulation${layout.waiting > 0 ? html`, pipeline bubble ${percent(layout.waiting, 1)}` : nothing}
             </p>
           </div>
           <p class="saves">
@@ -87,8 +87,8 @@ export function planPanel(explorer: Explorer, state: PlanState, ask: (text: stri
   };
   const body = () => html`<p class="lead">
       Every division of a number of GPUs into tensor, pipeline, context, expert and data parallelism, with the
-      recomputation and micro-batch that suit it. First stand layouts that repeat little arithmetic and wait little, then
-      those that exchange less.
+      recomputation and micro-batch that suit it. Layouts that recompute little and have a small pipeline bubble come
+      first, then those that communicate less.
     </p>
     <form class="ask" @submit=${submit}>
       <label for="plan-gpus">GPUs</label>

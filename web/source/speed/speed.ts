@@ -54,8 +54,8 @@ function headline(step: Bandwidth, rate: RateBandwidth) {
       ${boundSentence(rate)}
       ${
         rate.ridge_point > 0
-          ? html`Below ${significant(rate.ridge_point)} operations for each byte memory is the limit (the ridge point of this
-            GPU); the step has ${significant(step.flops / step.bytes)}.`
+          ? html`This GPU’s ridge point is ${significant(rate.ridge_point)} operations per byte: below it memory is the limit. The
+            step has ${significant(step.flops / step.bytes)}.`
           : step.peak_flops_per_second > 0
             ? nothing
             : html`The arithmetic peak of this GPU in this number format is not known here.`
@@ -258,6 +258,12 @@ export const speedStyles = [
       }
       #speed :is(th, td):last-child {
         padding-inline-end: 0;
+      }
+    }
+    /* A figure's unit goes below it where both have no room. */
+    @container (max-width: 340px) {
+      #speed td.figure {
+        white-space: normal;
       }
     }
   `,
