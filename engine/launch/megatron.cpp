@@ -267,6 +267,11 @@ void finish_recomputation(SettingsReading& reading) {
 }
 
 void finish(SettingsReading& reading) {
+  if (reading.out().applied.empty()) {
+    reading.out().issues.push_back({"unknown_format", "", "None of these options is known here.",
+                                    "Known are those of Megatron-LM, of transformers' Trainer and of TRL."});
+    return;
+  }
   finish_model(reading);
   finish_moments(reading);
   finish_recomputation(reading);

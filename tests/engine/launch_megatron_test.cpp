@@ -140,6 +140,10 @@ TEST_CASE("Megatron arguments: those of a launch alone leave the model to others
   CHECK(value(import, "/recipe/virtual_pipeline_stages") == "1");  // how many layers there are is not said
   CHECK(is_unused(import, "--num-layers-per-virtual-pipeline-stage"));
   CHECK(import_text("--num-layers 4 --bf16").has_model);
+
+  const Import other = import_text("grep --word-regexp tensor notes.txt");
+  REQUIRE(other.issues.size() == 1);
+  CHECK(other.issues[0].code == "unknown_format");
 }
 
 // NVIDIA/Megatron-LM tests/functional_tests: gpt3_weekly_mcore_tp2_pp2_current_scaling_native_fp8_tp_pp_sp_tp_overlap

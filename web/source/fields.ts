@@ -71,6 +71,12 @@ const labels: Record<string, string> = {
   zero_max_live_parameters: 'ZeRO-3 live parameters',
   zero_max_reuse_distance: 'ZeRO-3 reuse distance',
   zero_sub_group_size: 'ZeRO-3 sub group',
+  vocab_size: 'Vocabulary size',
+  num_hidden_layers: 'Layers',
+  num_attention_heads: 'Attention heads',
+  num_key_value_heads: 'Key and value heads',
+  max_position_embeddings: 'Positions at most',
+  tie_word_embeddings: 'Tied embeddings',
   hidden_act: 'Activation function',
   qk_norm: 'QK norm',
   lm_head_bias: 'LM head bias',
@@ -89,7 +95,11 @@ const labels: Record<string, string> = {
   bandwidth_gb_per_s: 'Bandwidth',
   measured_bandwidth_gb_per_s: 'Measured bandwidth',
   bf16_dense_tflops: 'bf16 dense TFLOPS',
+  num_experts: 'Experts',
   num_experts_per_tok: 'Experts per token',
+  n_shared_experts: 'Shared experts',
+  first_k_dense_replace: 'Dense layers before experts',
+  moe_layer_freq: 'Experts in every n-th layer',
   optimizer_rank: 'Optimizer rank',
   quantization: 'Quantisation',
   rank: 'LoRA rank',
@@ -125,7 +135,11 @@ const steps: Record<string, number> = {
 
 export function fieldLabel(field: Field): string {
   const name = fieldName(field);
-  const text = labels[name] ?? words(name).replace(/\b(moe|lora|kv|qk|nf4|rope|hf)\b/g, word => word.toUpperCase());
+  const text =
+    labels[name] ??
+    words(name)
+      .replace(/\b(lora|kv|qk|nf4|rope|hf)\b/g, word => word.toUpperCase())
+      .replace(/\bmoe\b/, 'MoE');
   return capitalized(text);
 }
 

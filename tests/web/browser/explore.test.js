@@ -103,6 +103,21 @@ pageTest('a slider doubles its field, by keyboard too', {}, async page => {
   assert.equal(await slider.getAttribute('aria-valuetext'), '3,000 tokens');
 });
 
+pageTest('advice: written out to the byte, what a change saves stands beside its button', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama3.1-405b&gpu=h100-sxm&recipe=torchtitan-llama3-405b&view.units=bytes&end');
+  await page.locator('#advice .suggestion').first().waitFor();
+  const over = await page
+    .locator('#advice .suggestion')
+    .evaluateAll(all =>
+      all.map(
+        one =>
+          one.querySelector('.figure').getBoundingClientRect().right -
+          one.querySelector('.button').getBoundingClientRect().left,
+      ),
+    );
+  assert.ok(Math.max(...over) < 0, over.join(' '));
+});
+
 pageTest('sweeps: a column goes there, by keyboard too', {}, async page => {
   await openCalculator(page, 'v=1&model=llama3.2-1b&gpu=rtx-4090&precision=bf16&end');
   await explored(page);

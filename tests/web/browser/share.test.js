@@ -164,7 +164,8 @@ pageTest('bad pastes are named, and nothing changes', {}, async page => {
     ['{"model": ', /cannot be used/],
     ['{"model_type": "rwkv", "transformers_version": "4.44"}', /rwkv/],
     ['{"model": "llama2-7b", "gpu": "h100-sxm", "recipe": {"micro_batch": 2}}', /micro_batch/],
-    ['<script>alert(1)</script> --x', /size of the vocabulary/],
+    ['<script>alert(1)</script> --x', /None of these options/],
+    ['--num-layers 4 --hidden-size 64', /size of the vocabulary/],
   ]) {
     await dialog.getByLabel('Text to read').fill(text);
     await dialog.getByRole('status').filter({ hasText: said }).waitFor();
@@ -268,7 +269,7 @@ pageTest('what is taken along keeps the units; bytes stand beside GiB once', {},
     return dialog.locator('pre').innerText();
   };
   const table = await shown('Markdown');
-  assert.match(table, /\| GiB \| bytes \| share \|/);
+  assert.match(table, /\| Memory \| Bytes \| Share \|/);
   assert.match(table, /\| \*\*On the device\*\* \| \*\*[\d.]+ GiB\*\* \| [\d,]{15} \|/);
   assert.match(await shown('Embed: element'), /config="v=1&amp;[^"]+&amp;view\.units=bytes&amp;end"/);
 });

@@ -34,7 +34,9 @@ describe('fields', () => {
 
   test('have labels that read as words', () => {
     expect(fieldLabel(field('/recipe/micro_batch_size'))).toBe('Micro-batch size');
-    expect(fieldLabel(field('/model/num_hidden_layers'))).toBe('Num hidden layers');
+    expect(fieldLabel(field('/model/num_hidden_layers'))).toBe('Layers');
+    expect(fieldLabel(field('/model/experts/moe_intermediate_size'))).toBe('MoE intermediate size');
+    expect(fieldLabel(field('/gpu/memory_technology'))).toBe('Memory technology');
     expect(fieldLabel(field('/recipe/lora/rank'))).toBe('LoRA rank');
   });
 });

@@ -151,7 +151,7 @@ export const adviceStyles = css`
   }
   .suggestion {
     display: grid;
-    grid-template-columns: minmax(0, 1fr) 15ch auto;
+    grid-template-columns: minmax(0, 1fr) minmax(15ch, min-content) auto;
     gap: 4px 16px;
     align-items: center;
     padding-block: 9px;
