@@ -1,6 +1,7 @@
 // What the pages of the site have in common: head and top. In site/*.html stand <!-- head: title | description --> and
 // <!-- top -->; the pages of models (preset_pages.js) take the same.
 import { createHash } from 'node:crypto';
+import { firstPicture, previewTags } from './published.js';
 
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%231b1c1f'/%3E%3Crect x='6' y='7' width='9' height='5' rx='1' fill='%234ab3fe'/%3E%3Crect x='6' y='14' width='20' height='5' rx='1' fill='%23f5a630'/%3E%3Crect x='6' y='21' width='14' height='5' rx='1' fill='%2385c286'/%3E%3C/svg%3E";
@@ -24,7 +25,16 @@ const nav = [
 ];
 
 /** `title` and `description` are HTML already; `root` leads to the folder of the site. */
-export const head = ({ title, description, preview = title, type = 'article', root = './', styles = 'site.css' }) => `\
+export const head = ({
+  title,
+  description,
+  preview = title,
+  type = 'article',
+  path,
+  image = firstPicture,
+  root = './',
+  styles = 'site.css',
+}) => `\
 <meta charset="utf-8" />
 <meta http-equiv="Content-Security-Policy" content="${policy()}" />
 <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -33,6 +43,7 @@ export const head = ({ title, description, preview = title, type = 'article', ro
 <meta property="og:title" content="${preview}" />
 <meta property="og:description" content="${description}" />
 <meta property="og:type" content="${type}" />
+${previewTags({ path, image })}\
 <meta name="color-scheme" content="light dark" />
 <meta name="theme-color" content="#faf9f6" media="(prefers-color-scheme: light)" />
 <meta name="theme-color" content="#131417" media="(prefers-color-scheme: dark)" />
@@ -63,7 +74,7 @@ export function frame() {
         const here = filename.replace(/^.*\//, '').replace('index.html', '');
         return html
           .replace(/<!-- head: (.*?) \| (.*?) -->/, (_, title, description) =>
-            head({ title, description, type: here === '' ? 'website' : 'article' }),
+            head({ title, description, type: here === '' ? 'website' : 'article', path: here }),
           )
           .replace(/<!-- top(?:: (.*?))? -->/, (_, heading) =>
             top({ here, heading: heading ? `<h1>${heading}</h1>\n` : '' }),

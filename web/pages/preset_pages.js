@@ -2,16 +2,16 @@
 // engine that the calculator loads, a picture of the bar, and what chat programs read for a preview of the link.
 //
 // TRAINMEM_ADDRESS, the address under which the site is published, makes the addresses in previews absolute.
-// Pictures for previews need rsvg-convert; without it the pages have the SVG alone.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
 import { componentLabels, componentMeanings, deviceSegments } from '../source/components.ts';
-import { gigabytes, percent } from '../source/format.ts';
+import { gigabytes, percent, plural } from '../source/format.ts';
 import { picture } from '../source/share/picture.ts';
 import { plain } from './fill.js';
 import { head, top } from './frame.js';
+import { address } from './published.js';
 
 const small = [
   { gpu: 'h100-sxm' },
@@ -54,7 +54,14 @@ const experts = [
   { gpu: 'h200-sxm', recipe: 'bf16-one-gpu' },
   { gpu: 'h200-sxm' },
 ];
-/** The first configuration that can be computed is the one on the picture. */
+/** DeepSeek-V3 technical report, section 3.2: 16-way pipeline, 64-way experts, 2048 GPUs. Its 61 layers end in a stage of one. */
+const deepseekLayout = {
+  pipeline_parallel: 16,
+  pipeline_last_stage_layers: 1,
+  expert_parallel: 64,
+  data_parallel_size: 128,
+};
+/** The first configuration is the one on the picture. */
 export const presetPages = {
   'llama2-7b': small,
   'mistral-7b-v0.3': small,
@@ -88,10 +95,22 @@ export const presetPages = {
   'qwen3-30b-a3b': experts,
   'deepseek-v3': [
     {
-      title: 'Megatron, pipeline 16, expert parallel 64',
+      title: 'Megatron, pipeline 16, expert parallel 64, every block recomputed',
       gpu: 'h100-sxm',
       recipe: 'megatron-mixtral-8x7b',
-      fields: { pipeline_parallel: 16, expert_parallel: 64, data_parallel_size: 64 },
+      fields: { ...deepseekLayout, recomputation: 'full' },
+    },
+    {
+      title: 'Megatron, pipeline 16, expert parallel 64',
+      gpu: 'h200-sxm',
+      recipe: 'megatron-mixtral-8x7b',
+      fields: deepseekLayout,
+    },
+    {
+      title: 'ZeRO-3 on 512 GPUs',
+      gpu: 'h200-sxm',
+      recipe: 'zero3-8-gpus',
+      fields: { data_parallel_size: 512, micro_batch_size: 1 },
     },
   ],
 };
@@ -106,13 +125,8 @@ function answers(engine, lists, model, cases) {
       gpu: { preset: gpu },
       recipe: { ...(recipe && { preset: recipe }), ...fields },
     };
-    let answer;
-    try {
-      answer = JSON.parse(engine.estimate(JSON.stringify(config)));
-    } catch {
-      continue; // A trap: the calculator will say so to those who open this configuration.
-    }
-    if (!answer.ok) continue;
+    const answer = JSON.parse(engine.estimate(JSON.stringify(config)));
+    if (!answer.ok) throw new Error(`m/${model}/: ${answer.issues.map(({ message }) => message).join(' ')}`);
     const name = (list, id) => list.find(one => one.id === id)?.name;
     const setup = title ?? (recipe ? name(lists.recipes, recipe) : 'Full fine-tuning, defaults of transformers');
     found.push({ ...answer, gpu: name(lists.gpus, gpu), setup });
@@ -120,19 +134,15 @@ function answers(engine, lists, model, cases) {
   return found;
 }
 
-function page({ id, name, all, png, address, styles }) {
+function page({ id, name, all, png, styles }) {
   const [{ result, link }] = all;
   const needs = gigabytes(result.device.expected, 'GiB');
   const billions = (result.parameters / 1e9).toPrecision(3);
   const title = `GPU memory to train ${name}`;
   const gpus = result.num_gpus > 1 ? `each of ${result.num_gpus.toLocaleString('en')} GPUs` : 'one GPU';
-  const text = `${name} (${billions} B parameters) needs ${needs} on ${gpus} (${all[0].setup}); ${all.length} ways to train it, to the byte.`;
-  const here = address ? `${address}m/${id}/` : '';
-  const image = png
-    ? `<meta property="og:image" content="${here || './'}bar.png">
-<meta property="og:image:width" content="1200"><meta property="og:image:height" content="630">
-<meta name="twitter:card" content="summary_large_image">`
-    : '';
+  const text = `${name} (${billions} B parameters) needs ${needs} on ${gpus} (${all[0].setup}); ${plural(all.length, 'way')} to train it, to the byte.`;
+  const path = `m/${id}/`;
+  const image = png ? `${address ? address + path : './'}bar.png` : '';
   const row = (cells, tag = 'td') => `<tr>${cells.map(cell => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
   const ways = all.map(({ setup, gpu, result: { device, allocated, num_gpus, verdict }, link: to }) =>
     row([
@@ -155,9 +165,7 @@ function page({ id, name, all, png, address, styles }) {
   return `<!doctype html>
 <html lang="en">
 <head>
-${head({ title: plain(`${title} – trainmem`), description: plain(text), preview: plain(`${title}: ${needs}`), root: '../../', styles })}
-${here ? `<meta property="og:url" content="${here}">\n<link rel="canonical" href="${here}">` : ''}
-${image}
+${head({ title: plain(`${title} – trainmem`), description: plain(text), preview: plain(`${title}: ${needs}`), path, image, root: '../../', styles })}
 <script type="module" src="../../trainmem-calculator.js"></script>
 </head>
 <body>
@@ -193,17 +201,15 @@ function toPng(folder) {
   }
 }
 
-/** What the pages say: the models of which this version can compute something. */
+/** What the pages say. */
 async function computed(engineModule) {
   const engine = await loadEngine(dirname(engineModule));
   const lists = JSON.parse(engine.presets());
-  return Object.entries(presetPages)
-    .map(([id, cases]) => ({
-      id,
-      name: lists.models.find(model => model.id === id).name,
-      all: answers(engine, lists, id, cases),
-    }))
-    .filter(({ all }) => all.length > 0);
+  return Object.entries(presetPages).map(([id, cases]) => ({
+    id,
+    name: lists.models.find(model => model.id === id).name,
+    all: answers(engine, lists, id, cases),
+  }));
 }
 
 function bar(name, { result, setup }) {
@@ -237,13 +243,11 @@ export function presetPagesPlugin(engineModule) {
     },
     async writeBundle({ dir }, bundle) {
       const styles = Object.keys(bundle).find(name => /site-[\w-]+\.css$/.test(name));
-      const given = process.env.TRAINMEM_ADDRESS;
-      const address = given ? given.replace(/\/*$/, '/') : '';
       for (const { id, name, all } of await pages) {
         const folder = join(dir, 'm', id);
         mkdirSync(folder, { recursive: true });
         writeFileSync(join(folder, 'bar.svg'), bar(name, all[0]));
-        writeFileSync(join(folder, 'index.html'), page({ id, name, all, png: toPng(folder), address, styles }));
+        writeFileSync(join(folder, 'index.html'), page({ id, name, all, png: toPng(folder), styles }));
       }
     },
   };
