@@ -185,5 +185,9 @@ export const dialogStyles = css`
     .sheet .button {
       min-block-size: 44px;
     }
+    /* Fingers drop no files. */
+    .file + .muted {
+      display: none;
+    }
   }
 `;
