@@ -193,6 +193,16 @@ pageTest('a list opens in sight, however low the window', { viewport: { width: 3
   await settled(page);
   const { y, height } = await page.locator('.list').boundingBox();
   assert.ok(y >= 0 && y + height <= 257, `list from ${y}, ${height} high`);
+  await page.keyboard.press('Escape');
+  // What is chosen stands in the middle of its list.
+  await page.locator('#picker-gpu').click();
+  await settled(page);
+  const chosen = await page.locator('.option.active').boundingBox();
+  const options = await page.locator('#options-gpu').boundingBox();
+  assert.ok(
+    chosen.y >= options.y - 1 && chosen.y + chosen.height <= options.y + options.height + 1,
+    JSON.stringify({ chosen, options }),
+  );
 });
 
 pageTest('what is typed on the button of a list is searched for, however soon', {}, async page => {

@@ -79,7 +79,7 @@ function remedyLine(view: View, { fit }: Verdict) {
   if (remedy === undefined) return html`<p class="remedy muted">Looking for what would make it fit \u2026</p>`;
   if (remedy === null)
     return html`<p class="remedy">
-      <span>No few changes make it fit on this many GPUs.</span>
+      <span>No small set of changes makes it fit on this many GPUs.</span>
       <button type="button" class="button" @click=${() => view.goTo('#plan')}>Plan for more GPUs</button>
     </p>`;
   const words = remedy.changes.map(({ title }) => title).join(' + ');

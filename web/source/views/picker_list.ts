@@ -85,7 +85,8 @@ export function drawnList(view: Host, picker: PickerState, opening: boolean): vo
       const box = at(`search-${section}`);
       box?.focus({ preventScroll: true });
       box?.closest('.list')?.scrollIntoView({ block: 'nearest' });
-    } else at(`options-${section} .active`)?.scrollIntoView({ block: 'nearest' });
+    }
+    at(`options-${section} .active`)?.scrollIntoView({ block: 'nearest' });
   });
   drawRest(view, picker);
 }
