@@ -57,7 +57,8 @@ function recorded(engine) {
   };
   ask('estimate', JSON.stringify(first));
   ask('read_link', firstLink);
-  ask('advice', firstLink);
+  const { advice } = ask('advice', firstLink);
+  for (const { after } of [...advice.suggestions, ...advice.remedies]) delete after.verdict.sentence;
   const { models, fields, ...others } = JSON.parse(engine.presets());
   // What the page says nothing of is not sent.
   const presets = {

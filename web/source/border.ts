@@ -90,7 +90,8 @@ export interface Verdict {
   fit: Fit;
   capacity: number;
   margin: number;
-  sentence: string;
+  /** In words; advice that the build recorded goes without it. */
+  sentence?: string;
 }
 
 export interface TextbookLine {
