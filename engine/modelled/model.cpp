@@ -134,6 +134,12 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
         "Heads of a codegen model that are no multiple of 4 are not yet modelled.",
         "CodeGenAttention divides them into four groups.");
   }
+  if (type == "gpt_bigcode" && model.num_key_value_heads != 1 &&
+      model.num_key_value_heads != model.num_attention_heads) {
+    add(issues, "/model/num_key_value_heads",
+        "Key and value heads of a gpt_bigcode model that several query heads share, but not all, are not yet modelled.",
+        "GPTBigCodeAttention has one for all or one for each: give 1 or num_attention_heads.");
+  }
   const bool shares_heads = type == "falcon" || type == "phi" || type == "gpt_bigcode";
   if (!shares_heads && model.num_key_value_heads != model.num_attention_heads) {
     add(issues, "/model/num_key_value_heads",

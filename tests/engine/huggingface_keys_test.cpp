@@ -94,3 +94,16 @@ TEST_CASE("Hugging Face: a number of layers beyond all models is refused, not co
   CHECK(issues[0].code == "out_of_range");
   CHECK(issues[0].path == "/num_hidden_layers");
 }
+
+TEST_CASE("Hugging Face: GPT-BigCode has one key and value head or as many as query heads, whatever else is said") {
+  // configuration_gpt_bigcode.py: num_key_value_heads = 1 if multi_query else n_head.
+  const auto [text, heads] = GENERATE(table<const char*, std::int64_t>({
+      {R"({"model_type": "gpt_bigcode", "n_head": 48, "n_embd": 6144})", 1},
+      {R"({"model_type": "gpt_bigcode", "n_head": 48, "n_embd": 6144, "multi_query": false})", 48},
+      {R"({"model_type": "gpt_bigcode", "n_head": 48, "n_embd": 6144, "num_key_value_heads": 8})", 1},
+  }));
+  CAPTURE(text);
+  Issues issues;
+  CHECK(read(text, issues).num_key_value_heads == heads);
+  CHECK(issues.empty());
+}

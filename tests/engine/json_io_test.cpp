@@ -1,6 +1,7 @@
 // The strict reader: what it takes, what it refuses, and with which words.
 #include <string>
 
+#include "engine/border/answer.h"
 #include "engine/codec/json_config.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"
@@ -221,4 +222,18 @@ TEST_CASE("JSON: texts are escaped, and bytes that are not UTF-8 never reach the
   JsonWriter out;
   out.text(std::string("a\"b\\c\n\x01é漢\xff\xc0\xaf") + std::string(1, '\0'));
   CHECK(out.take() == "\"a\\\"b\\\\c\\u000a\\u0001é漢???\\u0000\"");
+}
+
+TEST_CASE("border: key and value heads that GPT-BigCode's attention cannot share out are an issue, no number") {
+  const std::string model = R"({"model_type": "gpt_bigcode", "vocab_size": 49152, "hidden_size": 6144,
+    "num_hidden_layers": 40, "num_attention_heads": 48, "intermediate_size": 24576, "num_key_value_heads": )";
+  const auto says = [&](const char* heads) {
+    const Answer answer = answer_request(R"({"gpu": "h100-sxm", "model": )" + model + heads + "}}");
+    for (const Issue& issue : answer.issues)
+      if (issue.path == "/model/num_key_value_heads") return issue.code;
+    return std::string("nothing");
+  };
+  CHECK(says("8") == "not_yet_modelled");
+  CHECK(says("1") == "nothing");
+  CHECK(says("48") == "nothing");
 }

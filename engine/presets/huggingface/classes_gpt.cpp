@@ -51,9 +51,10 @@ Model gpt_bigcode() {
   return model;
 }
 
+// models/gpt_bigcode/modeling_gpt_bigcode.py: GPTBigCodeAttention, kv_heads.
 void read_gpt_bigcode(Model& model, const Keys& keys, Issues&) {
   model.learned_positions = model.max_position_embeddings;
-  if (!keys.flag("multi_query", true)) model.num_key_value_heads = model.num_attention_heads;
+  model.num_key_value_heads = keys.flag("multi_query", true) ? Size(1) : Size(model.num_attention_heads);
 }
 
 Model gpt_neo() {
