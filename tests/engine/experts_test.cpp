@@ -345,6 +345,8 @@ TEST_CASE("gate, up and down mean the stacked weights of experts, where peft ada
   config.recipe.data_parallel_size = 2;
   CHECK(validate(config).empty());
   config.recipe.data_parallel = DataParallel::fsdp;
+  CHECK(validate(config).empty());
+  config.recipe.fsdp_version = 1;
   issue_at("/recipe/lora/targets");
   config.model.model_type = "axk1";
   for (const Issue& issue : validate(config)) CHECK(issue.path != "/recipe/lora/targets");
