@@ -153,3 +153,15 @@ TEST_CASE("Hugging Face: a model of these classes with parts that are not theirs
   REQUIRE(!found.empty());
   CHECK(found[0].path == path);
 }
+
+// models/cwm/configuration_cwm.py, __post_init__: the first of every four layers attends to all.
+TEST_CASE("Hugging Face: a model cut short before its first layer with a window has none") {
+  Issues issues;
+  const auto window = [&](const std::string& layers) {
+    const std::string text = R"({"model_type": "cwm", "num_hidden_layers": )" + layers + "}";
+    return read_huggingface(text, issues).sliding_window;
+  };
+  CHECK(window("1") == 0);
+  CHECK(window("2") == 8192);
+  CHECK(issues.empty());
+}
