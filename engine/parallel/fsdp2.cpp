@@ -183,10 +183,10 @@ void Fsdp2::prefetch(std::size_t index, Pass pass) {
 }
 
 Tensor Fsdp2::before_forward(int index, Tensor input) {
-  if (is_passed_over()) return input;
   // _fsdp_state.py, _pre_forward: cast_forward_inputs.
   const bool floats = input.dtype() == DType::float32 || is_half(input.dtype());
   if (floats && formats_.parameters != DType::automatic) input = to(std::move(input), formats_.parameters);
+  if (is_passed_over()) return input;
   const auto at = static_cast<std::size_t>(index);
   const std::size_t experts = groups_[at].experts;
   const auto hook = [this](Tensor tensor, std::size_t group) {

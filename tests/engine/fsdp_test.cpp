@@ -2,6 +2,7 @@
 #include "engine/config/values.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/apply.h"
+#include "engine/presets/presets.h"
 #include "engine/step.h"
 #include "engine/tape/fold.h"
 #include "engine/validation/validate.h"
@@ -64,5 +65,23 @@ TEST_CASE("more FSDP2 shards than experts divide their width, and pad nothing") 
     CAPTURE(shards);
     CHECK(states >= 8 * (15706484224 / shards));
     CHECK(states < 8 * (15706484224 / shards) * 101 / 100);
+  }
+}
+
+// _fsdp_state.py, _pre_forward: a block's input is cast to the format of its parameters, and a checkpoint's second
+// forward must give what the first one gave. Models whose blocks pass fp32 on are among the presets.
+TEST_CASE("FSDP2: every preset's blocks can be recomputed, and then keep no more than without it") {
+  for (const PresetText& preset : model_presets()) {
+    Config config;
+    Issues issues;
+    apply_recipe_preset("fsdp2-8-gpus", config, issues);
+    apply_model_preset(preset.id, config, issues);
+    REQUIRE(issues.empty());
+    config.recipe.sequence_length = 64;
+    if (!validate(config).empty()) continue;
+    CAPTURE(preset.id);
+    const Bytes recomputed = of(after_forward(config), Component::activations);
+    config.recipe.recomputation = Recomputation::none;
+    CHECK(recomputed <= of(after_forward(config), Component::activations));
   }
 }
