@@ -56,6 +56,7 @@ const labels: Record<string, string> = {
   pipeline_parallel: 'Pipeline stages',
   context_parallel: 'Context parallel',
   expert_parallel: 'Expert parallel',
+  fp8_recipe: 'fp8 recipe',
   attention: 'Attention kernel',
   recomputation: 'Recomputation',
   fused_rope: 'Fused RoPE',

@@ -50,6 +50,7 @@ const optionLabels: Record<string, string> = {
   bf16_autocast: 'bf16 autocast',
   fp16_autocast: 'fp16 autocast',
   fsdp_bf16: 'FSDP bf16',
+  mxfp8: 'MXFP8',
   ddp: 'DDP',
   zero1: 'ZeRO-1',
   zero2: 'ZeRO-2',
