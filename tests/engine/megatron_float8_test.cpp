@@ -67,7 +67,7 @@ TEST_CASE("fp8 under Megatron: a linear layer keeps one byte of each number of i
   }
 }
 
-TEST_CASE("fp8 under Megatron: where numbers share their scale in blocks, weights have two copies and the scales of both") {
+TEST_CASE("fp8 under Megatron: in blocks, weights have two copies, each with its scales") {
   const Bytes in_16_bits = weights(small_run(Precision::bf16_mixed));
   const std::int64_t h = 1024;
   const std::int64_t f = 2816;
