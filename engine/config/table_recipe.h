@@ -23,7 +23,8 @@ inline constexpr Field recipe_fields[] = {
     {"/recipe/precision", "precision", [](Config& c) -> Member { return c.recipe.precision; }, 0, 0, "", "Precision",
      "Number formats of the whole step: pure, mixed with master weights, autocast, FSDP mixed precision or fp8."},
     {"/recipe/fp8_recipe", "fp8_recipe", [](Config& c) -> Member { return c.recipe.fp8_recipe; }, 0, 0, "", "Precision",
-     "Scales of fp8 numbers: one for each tensor, for each 128 numbers (and 128 x 128 of a weight) or, on Blackwell, for "
+     "Scales of fp8 numbers: one for each tensor, for each 128 numbers (and 128 x 128 of a weight) or, on Blackwell, "
+     "for "
      "each 32. Megatron's --fp8-recipe."},
     {"/recipe/weights_dtype", "w_dtype", [](Config& c) -> Member { return c.recipe.weights_dtype; }, 0, 0, "",
      "Precision", "Number format of the weights; auto: as precision says; fp8: Megatron's --fp8-param-gather."},
