@@ -257,6 +257,11 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   }
 
   openPicker(section: SectionName, typed = ''): void {
+    if (this.picker?.section === section) {
+      // Drawn, but its search box has no focus yet.
+      if (typed) this.setPicker(this.parts?.opened(this, section, this.picker.query + typed));
+      return;
+    }
     const coming = this.coming?.section === section;
     this.coming = { section, query: coming ? this.coming!.query + typed : typed };
     if (coming) return;

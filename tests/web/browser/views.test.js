@@ -205,6 +205,23 @@ pageTest('a list opens in sight, however low the window', { viewport: { width: 3
   );
 });
 
+pageTest('what is typed on the button of a list that is open already is searched for', {}, async page => {
+  await openCalculator(page);
+  const found = await page.evaluate(async () => {
+    const { shadowRoot } = document.querySelector('trainmem-calculator');
+    const button = () => shadowRoot.querySelector('#picker-gpu');
+    const press = key => button().dispatchEvent(new KeyboardEvent('keydown', { key, cancelable: true }));
+    button().focus();
+    press('r');
+    while (!shadowRoot.querySelector('#search-gpu')) await new Promise(resolve => setTimeout(resolve));
+    press('t');
+    press('x');
+    await new Promise(resolve => setTimeout(resolve, 300));
+    return shadowRoot.querySelector('#search-gpu').value;
+  });
+  assert.equal(found, 'rtx');
+});
+
 pageTest('what is typed on the button of a list is searched for, however soon', {}, async page => {
   await openCalculator(page);
   await page.locator('#picker-gpu').focus();

@@ -78,7 +78,7 @@ function drawnPicker(view: View, section: SectionName, open: PickerState | undef
       @click=${show}
       @keydown=${(event: KeyboardEvent) => {
         const typed = /^[\w.]$/.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
-        if (open || !(typed || event.key === 'ArrowDown' || event.key === 'ArrowUp')) return;
+        if (!typed && (open || !/^Arrow(Down|Up)$/.test(event.key))) return;
         event.preventDefault();
         view.openPicker(section, typed ? event.key : '');
       }}
