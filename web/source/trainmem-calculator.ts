@@ -60,7 +60,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   cursor: number | undefined;
   picker: PickerState | undefined;
   /** The list that is about to open, and what is typed meanwhile. */
-  private coming: { section: SectionName; query: string } | undefined;
+  coming: { section: SectionName; query: string } | undefined;
   help = '';
   fieldQuery = '';
   copied = false;

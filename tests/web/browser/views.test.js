@@ -213,13 +213,16 @@ pageTest('what is typed on the button of a list that is open already is searched
     const press = key => button().dispatchEvent(new KeyboardEvent('keydown', { key, cancelable: true }));
     button().focus();
     press('r');
-    while (!shadowRoot.querySelector('#search-gpu')) await new Promise(resolve => setTimeout(resolve));
     press('t');
     press('x');
+    press(' ');
+    while (!shadowRoot.querySelector('#search-gpu')) await new Promise(resolve => setTimeout(resolve));
+    press('4');
+    press('0');
     await new Promise(resolve => setTimeout(resolve, 300));
     return shadowRoot.querySelector('#search-gpu').value;
   });
-  assert.equal(found, 'rtx');
+  assert.equal(found, 'rtx 40');
 });
 
 pageTest('what is typed on the button of a list is searched for, however soon', {}, async page => {

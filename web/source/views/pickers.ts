@@ -77,7 +77,10 @@ function drawnPicker(view: View, section: SectionName, open: PickerState | undef
       aria-expanded=${open !== undefined}
       @click=${show}
       @keydown=${(event: KeyboardEvent) => {
-        const typed = /^[\w.]$/.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
+        // A space is a click, but not among letters that open the list.
+        const opening = !open && (view.coming ?? view.picker)?.section === section;
+        const letters = opening ? /^[\w. ]$/ : /^[\w.]$/;
+        const typed = letters.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
         if (!typed && (open || !/^Arrow(Down|Up)$/.test(event.key))) return;
         event.preventDefault();
         view.openPicker(section, typed ? event.key : '');

@@ -52,6 +52,8 @@ export interface View {
   moveCursor(index: number | undefined): void;
   picker: PickerState | undefined;
   setPicker(picker: PickerState | undefined): void;
+  /** The list that opens after the next paint. */
+  readonly coming: { section: SectionName } | undefined;
   /** After the next paint. What is typed until then, or has opened it, is what it is searched for. */
   openPicker(section: SectionName, typed?: string): void;
   /** Path of the field whose meaning is shown. */
