@@ -67,8 +67,11 @@ pageTest('an edit is live, reaches the link, and survives a reload', {}, async p
   assert.notEqual(await total(page), before);
   const after = await total(page);
   assert.match(await fragment(page), /&seq=8192&end$/);
-  await page.getByLabel('Sequence length', { exact: true }).blur();
-  assert.equal(await page.getByLabel('Sequence length', { exact: true }).inputValue(), '8,192');
+  const field = page.getByLabel('Sequence length', { exact: true });
+  await field.blur();
+  // Written out after the next paint.
+  for (let turn = 0; turn < 100 && (await field.inputValue()) === '8k'; ++turn) await page.waitForTimeout(20);
+  assert.equal(await field.inputValue(), '8,192');
   await page.reload();
   await page.locator(live).waitFor();
   assert.equal(await total(page), after);
