@@ -1,5 +1,7 @@
 #include "engine/blocks/adapter.h"
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "engine/parallel/module_wrapper.h"
@@ -33,7 +35,7 @@ constexpr Target targets[] = {{"query", "q"},
                               {"expert down", "expert down"},
                               {"router", "router"}};
 
-/// What else is an nn.Linear of a block, and no head: peft's "all-linear" takes these, too.
+/// What else is an nn.Linear, and no head: peft's "all-linear" takes these, too.
 constexpr std::string_view other_layers[] = {"shared expert gate",
                                              "output gate",
                                              "query, key, value and output gate",
@@ -47,22 +49,12 @@ constexpr std::string_view other_layers[] = {"shared expert gate",
                                              "layer embedding output",
                                              "layer embedding projection",
                                              "projection from the embedding's width",
-                                             "projection to the embedding's width",
-                                             "laurel left",
-                                             "laurel right",
-                                             "prediction",
-                                             "correction",
-                                             "stream",
-                                             "stream output",
-                                             "modality router",
-                                             "gates and input",
-                                             "indexer query",
-                                             "indexer key",
-                                             "indexer weights",
-                                             "projected states",
-                                             "mixer projection",
-                                             "time steps",
-                                             "time steps, B and C"};
+                                             "projection to the embedding's width"};
+/// The same of blocks that are not quantised here.
+constexpr std::string_view never_quantized[] = {
+    "laurel left",     "laurel right",     "prediction",       "correction",    "stream",
+    "stream output",   "modality router",  "gates and input",  "indexer query", "indexer key",
+    "indexer weights", "projected states", "mixer projection", "time steps",    "time steps, B and C"};
 
 constexpr Rule adapter_rule{"weight", "a weight of the model", "pytorch torch/nn/parameter.py"};
 constexpr const char* names[] = {"LoRA A", "LoRA B"};
@@ -76,13 +68,16 @@ Tensor make(const Shape& shape, DType dtype, const char* name) {
   return weight;
 }
 
+bool is_one_of(std::string_view role, std::span<const std::string_view> layers) {
+  return std::find(layers.begin(), layers.end(), role) != layers.end();
+}
+
 bool selects(std::string_view chosen, std::string_view role) {
   bool found = false;
   for (const Target& target : targets)
     if (target.role == role)
       for_each_item(chosen, [&](std::string_view word) { found = found || has_item(target.words, word); });
-  if (has_item(chosen, "other"))
-    for (const std::string_view other : other_layers) found = found || other == role;
+  if (has_item(chosen, "other")) found = found || is_one_of(role, other_layers) || is_one_of(role, never_quantized);
   return found;
 }
 
@@ -144,13 +139,7 @@ Tensor Adapter::operator()(Tensor base, Tensor x) const {
 bool is_quantized(const char* role) {
   if (active_run().settings.fine_tuning.quantization == Quantization::none) return false;
   if (selects("q,k,v,o,gate,up,down", role)) return true;
-  for (const std::string_view other :
-       {"shared expert gate", "output gate", "query, key, value and output gate", "beta and decay",
-        "query, key and value of linear attention", "beta", "decay", "linear attention projection", "router projection",
-        "layer embedding gate", "layer embedding output", "layer embedding projection",
-        "projection from the embedding's width", "projection to the embedding's width"})
-    if (role == other) return true;
-  return false;
+  return is_one_of(role, other_layers);
 }
 
 }  // namespace trainmem

@@ -207,7 +207,7 @@ void finish_moments(SettingsReading& reading) {
 /// Without a word about the model the arguments are those of its launch alone.
 bool says_model(const Import& import) {
   return std::any_of(import.applied.begin(), import.applied.end(),
-                     [](const auto& one) { return one.path.compare(0, 7, "/model/") == 0; });
+                     [](const auto& one) { return one.path.starts_with("/model/"); });
 }
 
 void finish_model(SettingsReading& reading) {

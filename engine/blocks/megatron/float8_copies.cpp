@@ -95,4 +95,8 @@ GatheredCopies gather(const Shape& whole, Float8 kind, bool along, bool across) 
   return gathered;
 }
 
+Tensor transposed_rows(const Shape& whole, Float8 kind) {
+  return kind == Float8::transposing ? allocate(whole, DType::float8, {&copy_rule}) : Tensor();
+}
+
 }  // namespace trainmem::megatron

@@ -37,4 +37,7 @@ struct GatheredCopies {
 
 GatheredCopies gather(const Shape& whole, Float8 kind, bool along, bool across);
 
+/// What was gathered as rows, laid out for the gradient of a weight; undefined where nothing has to be transposed.
+Tensor transposed_rows(const Shape& whole, Float8 kind);
+
 }  // namespace trainmem::megatron

@@ -20,8 +20,6 @@ constexpr Rule column_rule{"column-parallel linear in fp8",
                            "fp8 copy of a linear layer's input: the gradient of its weight needs it", source};
 constexpr Rule row_rule{"row-parallel linear in fp8",
                         "fp8 copy of a linear layer's input: the gradient of its weight needs it", source};
-constexpr Rule copy_rule{"fp8 copy", "",
-                         "Transformer Engine pytorch/tensor/float8_tensor.py: Float8CurrentScalingQuantizer"};
 
 Size weight_bytes(const ParallelLinear& layer) { return layer.in * layer.out * layer.stack; }
 
@@ -29,11 +27,6 @@ Size weight_bytes(const ParallelLinear& layer) { return layer.in * layer.out * l
 void keep_input(const Ref<Node>& node, const Float8Copies& input) {
   keep(node, input.across.defined() ? input.across : input.along);
   if (input.across_scales.defined()) keep(node, input.across_scales);
-}
-
-/// What was gathered as rows, laid out for the gradient of a weight.
-Tensor transposed_rows(const Shape& whole, Float8 kind) {
-  return kind == Float8::transposing ? allocate(whole, DType::float8, {&copy_rule}) : Tensor();
 }
 
 }  // namespace

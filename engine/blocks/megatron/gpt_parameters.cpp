@@ -29,8 +29,10 @@ constexpr Rule float8_rule{"fp8 weights", "copies for the products of linear lay
                            "Transformer Engine pytorch/module/base.py: get_weight_workspace"};
 constexpr Rule transposed_rule{"transposed fp8 weights", "for the gradients of the layers' inputs",
                                "Transformer Engine pytorch/tensor/storage/float8_tensor_storage.py: _create_transpose"};
-constexpr Rule scales_rule{"scales of fp8 weights", "one for each block of numbers",
-                           "Transformer Engine pytorch/tensor/mxfp8_tensor.py, float8_blockwise_tensor.py"};
+constexpr const char* blocks_source = "Transformer Engine pytorch/tensor/mxfp8_tensor.py, float8_blockwise_tensor.py";
+constexpr Rule across_rule{"fp8 weights, blocks across", "for the gradients of the layers' inputs", blocks_source};
+constexpr Rule scales_rule{"scales of fp8 weights", "one for each block of numbers", blocks_source};
+
 RecomputedModules recomputed_modules(const Recipe& recipe) {
   RecomputedModules result;
   result.core_attention = recipe.recomputation == Recomputation::selective_attention;
@@ -269,9 +271,10 @@ void StageModel::make_float8_weights() {
     note_kept(buffers_.back(), rule);
   };
   if (settings_.recipe.weights_dtype != DType::float8) add(weights, DType::float8, float8_rule);
-  if (settings_.float8 != Float8::plain) add(weights, DType::float8, transposed_rule);
-  if (settings_.float8 == Float8::blockwise || settings_.float8 == Float8::mxfp8)
-    add(scales, DType::uint8, scales_rule);
+  if (settings_.float8 == Float8::transposing) add(weights, DType::float8, transposed_rule);
+  if (!in_blocks(settings_.float8)) return;
+  add(weights, DType::float8, across_rule);
+  add(scales, DType::uint8, scales_rule);
 }
 
 void StageModel::make_buffers_of_megatron() {

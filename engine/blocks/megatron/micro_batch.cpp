@@ -9,6 +9,18 @@ namespace {
 constexpr Rule input_rule{"input", "token ids, labels, masks and positions of the micro-batch",
                           "pretrain_gpt.py: get_batch"};
 
+struct Part {
+  Tensor MicroBatch::*tensor;
+  DType dtype;
+  const char* role;
+};
+
+/// In the order of the batch's keys.
+constexpr Part parts[] = {{&MicroBatch::ids, DType::int64, "token ids"},
+                          {&MicroBatch::labels, DType::int64, "labels"},
+                          {&MicroBatch::loss_mask, DType::float32, "loss mask"},
+                          {&MicroBatch::position_ids, DType::int64, "position ids"}};
+
 }  // namespace
 
 Tensor make_input(Size sequences, Size tokens, DType dtype, const char* role) {
@@ -18,22 +30,14 @@ Tensor make_input(Size sequences, Size tokens, DType dtype, const char* role) {
 }
 
 MicroBatch make_micro_batch(Size sequences, Size whole_sequence, Size tokens) {
-  const auto make = [&](Size columns, DType dtype, const char* role) {
-    return allocate({sequences, columns}, dtype, {&input_rule, role});
-  };
   MicroBatch batch;
-  batch.ids = make(whole_sequence, DType::int64, "token ids");
-  batch.labels = make(whole_sequence, DType::int64, "labels");
-  batch.loss_mask = make(whole_sequence, DType::float32, "loss mask");
-  batch.position_ids = make(whole_sequence, DType::int64, "position ids");
-  if (whole_sequence > tokens) {
-    batch.ids = make(tokens, DType::int64, "token ids");
-    batch.labels = make(tokens, DType::int64, "labels");
-    batch.loss_mask = make(tokens, DType::float32, "loss mask");
-    batch.position_ids = make(tokens, DType::int64, "position ids");
-  }
-  for (const Tensor* tensor : {&batch.ids, &batch.labels, &batch.loss_mask, &batch.position_ids})
-    note_kept(*tensor, input_rule);
+  const auto make_all = [&](Size columns) {
+    for (const Part& part : parts)
+      batch.*part.tensor = allocate({sequences, columns}, part.dtype, {&input_rule, part.role});
+  };
+  make_all(whole_sequence);
+  if (whole_sequence > tokens) make_all(tokens);
+  for (const Part& part : parts) note_kept(batch.*part.tensor, input_rule);
   return batch;
 }
 
