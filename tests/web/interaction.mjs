@@ -21,7 +21,9 @@ const { values } = parseArgs({
 const { server } = await serve({ folder: process.env.TRAINMEM_SITE ?? join(root, 'build/site') });
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+  // The window itself has the size: of an emulated one the lowest 87 pixels lie outside the window, and what is drawn
+  // there counts as seen with the next change elsewhere.
+  args: ['--headless', '--window-size=1280,987', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
 });
 const address = `http://127.0.0.1:${server.address().port}/`;
 const median = list => list.toSorted((a, b) => a - b)[list.length >> 1];
@@ -47,7 +49,7 @@ const starts = [];
 for (let round = 0; round < 5; round++) starts.push(await engineStart());
 console.log(`the engine starts in ${median(starts).toFixed(0)} ms (median of five)`);
 
-const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+const page = await browser.newPage({ viewport: null });
 await page.addInitScript(() => {
   globalThis.entries = [];
   new PerformanceObserver(list => {
