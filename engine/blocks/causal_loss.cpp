@@ -26,11 +26,15 @@ Tensor causal_loss(Tensor logits, const Tensor& labels) {
   return cross_entropy(logits, shifted);
 }
 
+Tensor without_last(const Tensor& x, const char* role) {
+  return contiguous(colons(slice(x, 1, 0, x.size(1) - Size(1)), 1), role);
+}
+
 Tensor legacy_loss(Tensor& logits, const Tensor& labels, bool fused) {
   logits = to(std::move(logits), DType::float32, "fp32 logits");
   const Size batch = labels.size(0);
   const Size shorter = labels.size(1) - Size(1);
-  Tensor shifted = contiguous(slice(logits, 1, 0, shorter), "shifted logits");
+  Tensor shifted = without_last(logits, "shifted logits");
   const Tensor targets = batch == 1 ? alias(labels, {batch, shorter}, labels->strides)
                                     : allocate({batch, shorter}, DType::int64, {&labels_rule});
   const Shape rows{batch * shorter, shifted.size(-1)};

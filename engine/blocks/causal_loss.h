@@ -11,6 +11,9 @@ namespace trainmem {
 /// transformers loss/loss_utils.py: ForCausalLMLoss.
 Tensor causal_loss(Tensor logits, const Tensor& labels);
 
+/// x[..., :-1, :].contiguous() of x (b, s, channels), as losses of models before transformers 4.46 shift.
+Tensor without_last(const Tensor& x, const char* role);
+
 /// Models before transformers 4.46: their output is an fp32 copy of the logits, their loss that of a contiguous copy
 /// without the last position. `logits` becomes that copy. models/llama/modeling_llama.py of that time:
 /// LlamaForCausalLM.forward.

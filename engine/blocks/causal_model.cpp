@@ -281,8 +281,11 @@ Tensor CausalModel::fused_loss(Tensor& logits, const Tensor& labels) {
 }
 
 Tensor CausalModel::fused_linear_loss() {
-  const Shape rows{hidden_.elements() / hidden_.size(-1), hidden_.size(-1)};
-  Tensor result = fused_linear_cross_entropy(reshape(hidden_, rows), architecture_->head_weight());
+  // Liger-Kernel 0.4, transformers/model/llama.py: lce_forward.
+  const bool shifts = recipe_.transformers_release == TransformersRelease::before_4_46;
+  Tensor hidden = shifts ? without_last(hidden_, "shifted hidden states") : hidden_;
+  const Shape rows{hidden.elements() / hidden.size(-1), hidden.size(-1)};
+  Tensor result = fused_linear_cross_entropy(reshape(std::move(hidden), rows), architecture_->head_weight());
   return wrapper_ == nullptr ? result : wrapper_->after_forward(head_group_, std::move(result));
 }
 

@@ -20,6 +20,7 @@ Tensor transpose(Tensor x, int first, int second);
 Tensor expand(Tensor x, const Shape& shape);
 Tensor unsqueeze(Tensor x, int dimension);
 Tensor slice(Tensor x, int dimension, Size begin, Size end);
+Tensor colons(Tensor x, int count);         ///< colons of x[:, ...]: nodes in PyTorch as legacy models ran on it
 Tensor every_second(Tensor x, Size begin);  ///< x[..., begin::2]
 Tensor select(Tensor x, int dimension, Size index);
 Tensor index_one(Tensor x, int dimension);  ///< x[..., [i], ...]: a copy of one slice

@@ -175,6 +175,16 @@ Tensor slice(Tensor argument, int dimension, Size begin, Size end) {
   return part_of(x, shape, x->strides, slice_rule);
 }
 
+// aten/src/ATen/TensorIndexing.h, applySlice: up to PyTorch 2.6 a slice is left out only if its end is the dimension's
+// size; a colon's end is the largest integer, so it is a slice of everything, whose backward writes into zeros.
+// PyTorch 2.13 leaves it out, too.
+Tensor colons(Tensor argument, int count) {
+  Tensor x = std::move(argument);
+  if (!active_run().settings.legacy_models) return x;
+  for (int i = 0; i < count; ++i) x = part_of(x, x.shape(), x->strides, slice_rule);
+  return x;
+}
+
 Tensor every_second(Tensor argument, Size begin) {
   const Tensor x = std::move(argument);
   Shape shape = x.shape();

@@ -153,7 +153,8 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
 Tensor LlamaModel::head(Tensor hidden) {
   if (form_.scaled_output) scaled_output_ = hidden = multiply_number(std::move(hidden));
   if (form_.fp32_residuals) hidden = to(std::move(hidden), head_.weight.dtype());
-  Tensor logits = Decoder::head(std::move(hidden));
+  // transformers 4.45, models/llama/modeling_llama.py: hidden_states[:, -num_logits_to_keep:, :]
+  Tensor logits = Decoder::head(colons(std::move(hidden), 3));
   if (form_.scaled_logits) logits = multiply_number(logits);
   if (form_.fp32_logits) logits = to(logits, DType::float32, "fp32 logits");
   if (model.final_logit_softcapping > 0) {
