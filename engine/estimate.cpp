@@ -88,11 +88,10 @@ Result estimate(const Config& config, StageRuns runs) {
   result.rows = rows_at(tape, peak.peak_event);
   result.phases = phases_of_last_step(folded, step_count);
   result.timeline = timeline(tape);
-  const Bytes workspace = workspace_beside(config);
-  if (workspace > 0) add_workspace(result, config);
+  if (workspace_beside(config) > 0) add_workspace(result, config);
 
   const Bytes reserved = reserved_by_any(config, result.stages, tape);
-  result.reserved = measured_range(reserved + workspace, error_band(config.recipe), result.allocated);
+  result.reserved = measured_range(reserved, error_band(config.recipe), result.allocated);
   result.runtime = runtime_rows(config);
   result.device = result.reserved;
   for (const RuntimeRow& row : result.runtime) {

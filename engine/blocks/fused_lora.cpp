@@ -17,6 +17,7 @@ constexpr Rule lora_rule{"fused LoRA",
                          "what dropout made of the argument, and the argument: the adapters' gradients need the one, "
                          "that of the argument is written over the other",
                          lora_source};
+constexpr Rule product_rule{"fused LoRA", "", lora_source, true};
 constexpr Rule copy_rule{"16-bit copy of a 4-bit weight", "",
                          "foundation-model-stack/fms-acceleration fused_ops/unsloth_lora/utils.py: fast_dequantize"};
 
@@ -66,7 +67,7 @@ Tensor product(const Tensor& x, const Linear& layer, Tensor& dropped) {
   shape[-1] = sizes.weight[0];
   Tensor copy = dequantized(sizes, dtype);
   note_linear(Pass::forward, tokens, sizes.weight.elements(), sizes.stored);
-  Tensor result = temporary(shape, dtype, layer.role);
+  Tensor result = allocate(shape, dtype, {&product_rule, layer.role});
   copy.reset();
   dropped = x;
   if (sizes.dropout > 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/parallel/megatron_deepspeed.h"
+#include "engine/peak/peak.h"
 #include "engine/step.h"
 #include "engine/tape/allocator.h"
 #include "engine/tape/expand.h"
@@ -40,10 +41,11 @@ Recording whole_recording(const Config& config, std::int64_t stage, const Record
 
 Bytes reserved_by_any(const Config& config, const std::vector<Stage>& stages, const Recording& worst) {
   const AllocatorOptions options{config.recipe.expandable_segments};
-  const Bytes highest = highest_reserved(worst, options);
+  const Bytes handle_workspace = workspace_beside(config) / 2;
+  const Bytes highest = highest_reserved(worst, options, handle_workspace);
   const Stage* other = near_the_worst(stages);
   if (other == nullptr) return highest;
-  return std::max(highest, highest_reserved(record_whole(config, other->index), options));
+  return std::max(highest, highest_reserved(record_whole(config, other->index), options, handle_workspace));
 }
 
 }  // namespace trainmem

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/tensor/tensor.h"
+
 namespace trainmem {
 namespace {
 
@@ -162,6 +164,31 @@ void CachingAllocator::erase_free(std::int32_t index) {
 
 namespace {
 
+/// Finds the first product of forward and of backward, the two threads that multiply.
+class FirstProducts {
+ public:
+  explicit FirstProducts(const Recording& recording) : recording_(recording) {}
+
+  /// Whether the next event of the recording allocates the result of one.
+  bool at(Event event) {
+    while (next_phase_ < recording_.phases.size() && recording_.phases[next_phase_].first_event <= position_)
+      backward_ = recording_.phases[next_phase_++].phase == Phase::backward;
+    ++position_;
+    bool& found = backward_ ? in_backward_ : in_forward_;
+    if (found || !allocates(event)) return false;
+    const Rule* rule = recording_.storage_of(event).made_by;
+    return found = rule != nullptr && rule->takes_handle;
+  }
+
+ private:
+  const Recording& recording_;
+  std::size_t next_phase_ = 0;
+  std::size_t position_ = 0;
+  bool backward_ = false;
+  bool in_forward_ = false;
+  bool in_backward_ = false;
+};
+
 /// Calls `take` with every event of one of the recording's ranks.
 template <class Take>
 void for_each_event(const Recording& recording, std::size_t rank, Take take) {
@@ -178,9 +205,10 @@ void for_each_event(const Recording& recording, std::size_t rank, Take take) {
 
 }  // namespace
 
-Replay replay(const Recording& recording, AllocatorOptions options, std::size_t rank) {
+Replay replay(const Recording& recording, AllocatorOptions options, std::size_t rank, Bytes handle_workspace) {
   CachingAllocator allocator(options);
   std::vector<CachingAllocator::Handle> handles(recording.storages.size(), CachingAllocator::no_block);
+  FirstProducts first_products(recording);
   for_each_event(recording, rank, [&](Event event) {
     CachingAllocator::Handle& handle = handles[storage_index(event)];
     if (allocates(event)) {
@@ -189,6 +217,7 @@ Replay replay(const Recording& recording, AllocatorOptions options, std::size_t 
     } else {
       allocator.free(handle);
     }
+    if (handle_workspace > 0 && first_products.at(event)) allocator.allocate(handle_workspace, Stream::compute);
   });
   Replay result;
   result.peak_allocated = allocator.requested().peak;
@@ -202,11 +231,11 @@ Replay replay(const Recording& recording, AllocatorOptions options, std::size_t 
   return result;
 }
 
-Bytes highest_reserved(const Recording& recording, AllocatorOptions options) {
+Bytes highest_reserved(const Recording& recording, AllocatorOptions options, Bytes handle_workspace) {
   const std::size_t others = recording.divided.empty() ? 0 : recording.divided.front().of_others.size();
   Bytes highest = 0;
   for (std::size_t rank = 0; rank <= others; ++rank)
-    highest = std::max(highest, replay(recording, options, rank).peak_reserved);
+    highest = std::max(highest, replay(recording, options, rank, handle_workspace).peak_reserved);
   return highest;
 }
 

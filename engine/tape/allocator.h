@@ -98,9 +98,12 @@ struct Replay {
 };
 
 /// Replays every event of a recording, from an empty allocator, as one of its ranks: see DividedStretch; 0: the first.
-Replay replay(const Recording& recording, AllocatorOptions options = {}, std::size_t rank = 0);
+/// `handle_workspace`: what each of the two cuBLAS handles, of forward's thread and of autograd's, takes at its first
+/// product and keeps (ATen/cuda/CUDABlas.cpp: a product's result is allocated before it asks for a handle).
+Replay replay(const Recording& recording, AllocatorOptions options = {}, std::size_t rank = 0,
+              Bytes handle_workspace = 0);
 
 /// max_memory_reserved() of the rank that reserves most, of those that were recorded.
-Bytes highest_reserved(const Recording& recording, AllocatorOptions options);
+Bytes highest_reserved(const Recording& recording, AllocatorOptions options, Bytes handle_workspace);
 
 }  // namespace trainmem

@@ -9,9 +9,9 @@ namespace trainmem {
 namespace {
 
 constexpr Rule linear_rule{"linear", "input of a linear layer: the gradient of its weight needs it",
-                           "derivatives.yaml: mm, addmm"};
+                           "derivatives.yaml: mm, addmm", true};
 constexpr Rule bmm_rule{"bmm", "factor of a matrix product: the gradient of the other factor needs it",
-                        "derivatives.yaml: bmm, baddbmm"};
+                        "derivatives.yaml: bmm, baddbmm", true};
 constexpr Rule bias_rule{"bias gradient", "", "derivatives.yaml: addmm (self)"};
 
 /// Formats under autocast are settled argument by argument, the last one first (autocast_mode.h: cached_cast in a

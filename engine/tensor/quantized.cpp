@@ -12,7 +12,7 @@ constexpr Rule packed_rule{"4-bit weight", "a frozen weight, two to a byte",
 constexpr Rule scale_rule{"scales of 4-bit weights", "scale of every 64 weights",
                           "bitsandbytes functional.py: quantize_4bit"};
 constexpr Rule copy_rule{"16-bit copy of a 4-bit weight", "", "bitsandbytes autograd/_functions.py: MatMul4Bit"};
-constexpr Rule product_rule{"linear", "", "bitsandbytes autograd/_functions.py: MatMul4Bit"};
+constexpr Rule product_rule{"linear", "", "bitsandbytes autograd/_functions.py: MatMul4Bit", true};
 
 }  // namespace
 

@@ -145,7 +145,7 @@ TEST_CASE("allocator: what another rank does instead is replayed in its place, a
   CHECK(replay(tape).peak_reserved == (30 + 20) * mebibyte);
   CHECK(replay(tape, {}, 1).peak_reserved == (30 + 40 + 12) * mebibyte);
   CHECK(replay(tape, {}, 2).peak_reserved == 30 * mebibyte);
-  CHECK(highest_reserved(tape, {}) == (30 + 40 + 12) * mebibyte);
+  CHECK(highest_reserved(tape, {}, 0) == (30 + 40 + 12) * mebibyte);
 }
 
 TEST_CASE("allocator: requests round to 512 bytes and small ones share a segment of 2 MiB") {
