@@ -22,6 +22,12 @@ Bytes highest_of_step(const MeasuredCase& measured, const Result& result) {
   return highest;
 }
 
+/// A GPU shows no more than it has: the allocator gives free segments back before it takes more.
+Bytes shown_by_device(const Result& result) {
+  const Bytes capacity = result.verdict.capacity;
+  return capacity > 0 ? std::min(result.device.expected, capacity) : result.device.expected;
+}
+
 /// What the engine says that this counter shows; -1: it does not say, as for a stage other than the worst.
 Bytes predicted(const Result& result, const MeasuredCase& measured, MemoryCounter counter) {
   const bool of_stage = measured.stage >= 0 && measured.stage < static_cast<std::int64_t>(result.stages.size());
@@ -32,7 +38,7 @@ Bytes predicted(const Result& result, const MeasuredCase& measured, MemoryCounte
       return worst ? result.allocated : result.stages[static_cast<std::size_t>(measured.stage)].allocated;
     case MemoryCounter::step: return highest_of_step(measured, result);
     case MemoryCounter::reserved: return worst ? result.reserved.expected : -1;
-    case MemoryCounter::device: return worst ? result.device.expected : -1;
+    case MemoryCounter::device: return worst ? shown_by_device(result) : -1;
   }
   return -1;
 }
