@@ -179,20 +179,36 @@ class Planner {
     plan_.layouts.push_back(std::move(best));
   }
 
+  /// What fits only as long as nothing is cached gives way to what recomputes more and fits, if that does.
+  void settle(Layout& layout) const {
+    layout.after = outcome(layout.config);
+    const std::vector<Recomputation> kinds = recomputations();
+    auto more = std::find(kinds.begin(), kinds.end(), layout.config.recipe.recomputation);
+    while (layout.after.verdict.margin < 0 && more != kinds.end() && ++more != kinds.end()) {
+      Layout other = layout;
+      other.config.recipe.recomputation = *more;
+      if (!validate(other.config).empty()) continue;
+      other.repeated_arithmetic = repeated_arithmetic(*more);
+      other.after = outcome(other.config);
+      if (other.after.verdict.fit == Fit::fits) layout = std::move(other);
+    }
+  }
+
   /// Reserved memory and verdict of the best ones: what does not fit by them goes, what is tight comes last.
   Plan finish() {
-    std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(),
-                     [](const Layout& a, const Layout& b) { return rank(a) < rank(b); });
+    const auto better = [](const Layout& a, const Layout& b) { return rank(a) < rank(b); };
+    std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), better);
     std::vector<Layout> kept;
     for (Layout& layout : plan_.layouts) {
       if (kept.size() == most_layouts) break;
-      layout.after = outcome(layout.config);
+      settle(layout);
       if (layout.after.verdict.fit == Fit::does_not_fit) {
         plan_.fitting -= 1;
       } else {
         kept.push_back(std::move(layout));
       }
     }
+    std::stable_sort(kept.begin(), kept.end(), better);
     std::stable_partition(kept.begin(), kept.end(),
                           [](const Layout& layout) { return layout.after.verdict.fit == Fit::fits; });
     plan_.layouts = std::move(kept);

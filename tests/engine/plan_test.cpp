@@ -70,6 +70,22 @@ TEST_CASE("plan: 405B on 16,384 GPUs has layouts of tensor 8 with a pipeline") {
   CHECK(found);
 }
 
+// Twice the arithmetic of a pipeline that waits as long as it works is worse than a third more of recomputation.
+TEST_CASE("plan: what fits without cached blocks alone gives way to what recomputes more and fits") {
+  const Plan plan = planned("model=llama3.1-405b&gpu=h100-sxm&recipe=torchtitan-llama3-405b", 512);
+  REQUIRE(!plan.layouts.empty());
+  CHECK(plan.layouts[0].waiting == 0);
+  CHECK(plan.layouts[0].after.verdict.fit == Fit::fits);
+  for (const Layout& layout : plan.layouts) {
+    if (layout.after.verdict.margin >= 0) continue;
+    Config config = layout.config;
+    config.recipe.recomputation = Recomputation::full;
+    const std::string link = format_link(config);
+    INFO(link);
+    CHECK(answer_request(link).result.verdict.fit != Fit::fits);
+  }
+}
+
 TEST_CASE("plan: no GPUs, too many GPUs and no GPU at all are named") {
   CHECK(plan_request("model=gpt2&gpu=h100-sxm&seq=1024", 0).issues.size() == 1);
   CHECK(plan_request("model=gpt2&gpu=h100-sxm&seq=1024", 1 << 20).issues.size() == 1);
