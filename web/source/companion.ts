@@ -86,24 +86,29 @@ export class Companion implements ReactiveController, ViewCompanion {
   }
 
   compare(on = true): void {
-    const { config, good, engine } = this.host.calculator.state;
-    const finished = engine?.finish?.();
+    const { calculator } = this.host;
+    const finished = calculator.state.engine?.finish?.();
     if (finished) {
-      finished.then(() => this.compare(on)).catch(reason => this.host.calculator.fail(String(reason)));
+      finished.then(() => this.compare(on)).catch(reason => calculator.fail(String(reason)));
       return;
     }
-    this.host.calculator.afterPaint(() => {
-      this.against = on && good ? { config, good } : undefined;
-      this.host.calculator.setConfig(config, 'choice');
+    calculator.afterPaint(() => {
+      this.against = on ? this.shown : undefined;
+      calculator.setConfig(calculator.state.config, 'choice');
     });
+  }
+
+  /** What is on the screen; an older configuration where the one in the fields cannot be computed. */
+  private get shown(): { config: Config; good: GoodAnswer } | undefined {
+    const { answered, state } = this.host.calculator;
+    return answered && state.good && { config: answered, good: state.good };
   }
 
   swap(): void {
     this.host.calculator.afterPaint(() => {
-      const { config, good } = this.host.calculator.state;
       const before = this.against;
-      if (!before || !good) return;
-      this.against = { config, good };
+      if (!before) return;
+      this.against = this.shown;
       this.host.calculator.setConfig(before.config, 'choice');
     });
   }

@@ -37,7 +37,7 @@ export class Calculator {
   /** Actions that wait for the next paint. */
   private queue: (() => void)[] = [];
   /** What the last good answer is about. */
-  private answered: Config | undefined;
+  answered: Config | undefined;
   /** Did the reader, a link or an attribute say which model or GPU? Else a recipe brings its own. */
   private settled = false;
   /** The link that was opened. */

@@ -59,8 +59,6 @@ export function toolbar(view: View, { address, home, dark, switchTheme, bring, t
           </button>`
         : nothing
     }
-    ${bring ? html`<button type="button" class="button" @click=${bring}>${icons.into()}<span>Import</span></button>` : nothing}
-    ${take ? html`<button type="button" class="button" @click=${take}>${icons.out()}<span>Export</span></button>` : nothing}
     ${
       view.readonly || view.view === 'bar'
         ? nothing
@@ -72,10 +70,12 @@ export function toolbar(view: View, { address, home, dark, switchTheme, bring, t
             </button>
           </span>`
     }
+    ${bring ? html`<button type="button" class="button" @click=${bring}>${icons.into()}<span>Import</span></button>` : nothing}
+    ${take ? html`<button type="button" class="button" @click=${take}>${icons.out()}<span>Export</span></button>` : nothing}
     ${
-      view.readonly || view.view !== 'full' || view.companion.comparing
+      view.readonly || view.view !== 'full'
         ? nothing
-        : html`<button type="button" class="button" title="Pins this configuration as A; what you change becomes B" @click=${() => view.companion.compare()}>
+        : html`<button type="button" class="button" aria-pressed=${view.companion.comparing} title="Pins this configuration as A; what you change becomes B" @click=${() => view.companion.compare(!view.companion.comparing)}>
             ${icons.compare()}<span>Compare</span>
           </button>`
     }
@@ -148,6 +148,10 @@ export const toolbarStyles = css`
     display: flex;
     gap: 4px;
   }
+  .button[aria-pressed='true'] {
+    padding-inline: 11px;
+    border: 2px solid var(--accent);
+  }
   .button:disabled {
     color: var(--outline);
     border-color: var(--hairline);
@@ -173,11 +177,12 @@ export const toolbarStyles = css`
     }
   }
   @container (max-width: 560px) {
-    .toolbar {
-      justify-content: start;
-    }
-    .toolbar .copy {
+    .toolbar > .button:not(.icononly) {
       flex: 1;
+      padding-inline: 8px;
+    }
+    .toolbar > .copy {
+      flex-basis: 40%;
     }
   }
   .printed {
