@@ -220,6 +220,30 @@ pageTest('compare: A is pinned, B follows the fields, both stand in the link and
   await page.locator('#compare').waitFor();
 });
 
+pageTest('what is pinned is what is on the screen, though the fields hold something else', {}, async page => {
+  await openCalculator(page);
+  const shown = await total(page);
+  await page.getByLabel('Tensor parallel', { exact: true }).fill('3');
+  await page.getByText('This configuration cannot be computed.').waitFor();
+  await page.getByRole('button', { name: 'Compare', exact: true }).click();
+  await page.locator('#compare').waitFor();
+  await page.getByLabel('Tensor parallel', { exact: true }).fill('2');
+  await settled(page);
+  assert.match(await page.locator('#compare .sets').innerText(), /Tensor parallel 1 → 2/);
+  assert.equal(await fragment(page), 'v=1&a.model=llama2-7b&a.gpu=h100-sxm&b.tp=2&end');
+  assert.equal(await page.locator('#compare tbody td').first().innerText(), shown);
+});
+
+pageTest('numbers of GPUs are those of the whole run', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama3.1-70b&gpu=h100-sxm&recipe=torchtitan-llama3-70b&tp=8&dp=8&end');
+  await explored(page);
+  await page.getByRole('radio', { name: 'Numbers of GPUs' }).check({ force: true });
+  const present = page.locator('.columns-chart .present button');
+  await page.getByRole('button', { name: /^64 GPUs: .+as it is now/ }).waitFor(slow);
+  assert.equal((await present.innerText()).trim(), '64');
+  assert.match(await page.locator('.answer').innerText(), /On each of 64 GPUs/);
+});
+
 pageTest('an edit does not wait for advice', {}, async page => {
   await openCalculator(page, 'v=1&model=llama3.1-70b&gpu=h100-sxm&recipe=torchtitan-llama3-8b&end');
   await page.locator('#advice').waitFor(slow);

@@ -1,9 +1,9 @@
 // Words, orders and edges of the explore part.
 import type { SweepPoint } from '@source/explore/answers.js';
 import { byMargin } from '@source/explore/fits_panel.js';
-import { settingWords } from '@source/explore/go_and_say.js';
-import { readGpus } from '@source/explore/plan_panel.js';
-import { axes, chartTop, shortSize, shortValue, stopsFitting, valuesOf } from '@source/explore/sweep_panel.js';
+import { fitWords, settingWords } from '@source/explore/go_and_say.js';
+import { readGpus } from '@source/explore/gpus.js';
+import { axes, chartTop, said, shortSize, shortValue, stopsFitting, valuesOf } from '@source/explore/sweep_panel.js';
 import { Sweeper } from '@source/explore/sweeper.js';
 import { stopOf } from '@source/views/slider.js';
 import { describe, expect, test } from 'vitest';
@@ -51,6 +51,16 @@ describe('sweeps', () => {
     expect(valuesOf(sequence!, 'x')).toEqual([...sequence!.values]);
   });
 
+  test('count all GPUs, and say from where on it fits', () => {
+    const gpus = axes.find(({ id }) => id === 'gpus')!;
+    const sweep = { axis: gpus, present: '1', points: undefined, names: new Map(), sizes: new Map(), together: 8 };
+    const not = point('1', 90, 80, 'does_not_fit');
+    const [tight, fits] = [point('2', 79, 80, 'tight'), point('4', 40, 80, 'fits')];
+    expect(said(sweep, [not, tight, fits])).toBe('Tight at 16 GPUs. Fits from 16 GPUs on.');
+    expect(said(sweep, [fits])).toBe('All of these fit.');
+    expect(said({ ...sweep, together: 1 }, [fits, not])).toBe('Stops fitting at 1 GPU.');
+  });
+
   test('shorten powers of two', () => {
     expect(['4096', '1048576', '512', '5000', '1536'].map(shortValue)).toEqual(['4K', '1M', '512', '5000', '1536']);
   });
@@ -88,6 +98,13 @@ test('the GPU with the least to spare that still fits stands first', () => {
     refused,
   ]);
   expect(sorted.map(({ value }) => value)).toEqual(['small', 'large', 'edge', 'near', 'far']);
+});
+
+test('what takes more than there is and fits all the same is not called tight alone', () => {
+  const verdict = { capacity: 80, sentence: '' };
+  expect(fitWords({ ...verdict, fit: 'tight', margin: -3 })).toBe('fits without cache');
+  expect(fitWords({ ...verdict, fit: 'tight', margin: 3 })).toBe('tight');
+  expect(fitWords({ ...verdict, fit: 'does_not_fit', margin: -3 })).toBe('does not fit');
 });
 
 test('what a change sets is said in the words of the fields', () => {

@@ -19,8 +19,9 @@ import type { Advice } from './answers.js';
 import { Asker } from './asker.js';
 import { fitsPanel, fitsStyles, runsPyTorch } from './fits_panel.js';
 import { fitStyles } from './go_and_say.js';
+import { readGpus } from './gpus.js';
 import type { Explorer } from './panel.js';
-import { gpusToTry, type PlanState, planPanel, planStyles, readGpus } from './plan_panel.js';
+import { gpusToTry, type PlanState, planPanel, planStyles } from './plan_panel.js';
 import { type Axis, axes, sweepPanel, valuesOf } from './sweep_panel.js';
 import { sweepStyles } from './sweep_styles.js';
 import { Sweeper } from './sweeper.js';
@@ -50,7 +51,11 @@ class TrainmemExplore extends LitElement implements Explorer {
       .old {
         opacity: 0.55;
       }
+      /* In sight wherever the reader has applied it. */
       .done {
+        position: sticky;
+        z-index: 4;
+        inset-block-end: 12px;
         display: flex;
         flex-wrap: wrap;
         align-items: center;
@@ -59,6 +64,7 @@ class TrainmemExplore extends LitElement implements Explorer {
         border: 1px solid var(--hairline);
         border-radius: var(--radius);
         background: var(--surface);
+        box-shadow: 0 6px 22px light-dark(rgb(0 0 0 / 0.16), rgb(0 0 0 / 0.6));
         font-size: 14px;
       }
       .done p {
@@ -78,6 +84,8 @@ class TrainmemExplore extends LitElement implements Explorer {
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** What was applied last, and the link it led to: the words stand until something else changes. */
   private done = '';
+  /** The panel in which it was. */
+  private doneIn = '';
   private doneLink = '';
   private axis: Axis = axes[0]!;
   private readonly sweep = new Sweeper('sweep', () => this.requestUpdate());
@@ -111,11 +119,12 @@ class TrainmemExplore extends LitElement implements Explorer {
   }
 
   apply(config: Config, words: string): void {
+    this.doneIn = this.shadowRoot?.activeElement?.closest('section')?.id ?? 'advice';
     this.view.companion.apply(config, () => {
       this.done = words;
       this.doneLink = this.view.calculator.state.link;
       this.requestUpdate();
-      this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>('.done button')?.focus());
+      this.focusOn('.done button');
     });
   }
 
@@ -123,8 +132,12 @@ class TrainmemExplore extends LitElement implements Explorer {
     this.view.companion.move(-1);
     this.done = '';
     this.requestUpdate();
-    this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>('#advice .button')?.focus());
+    this.focusOn(`#${this.doneIn} .unfold`);
   };
+
+  private focusOn(place: string): void {
+    this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(place)?.focus({ preventScroll: true }));
+  }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
@@ -243,8 +256,13 @@ class TrainmemExplore extends LitElement implements Explorer {
     const models = this.presets('models');
     const names = new Map(models.map(model => [model.id, model.name]));
     const sizes = new Map(models.map(model => [model.id, asNumber(model.parameters)]));
-    const sweep = { axis: this.axis, present: this.present, points: this.sweep.points, names, sizes };
+    const together = this.good.result.num_gpus / (asNumber(this.good.config.recipe?.data_parallel_size) || 1);
+    const sweep = { axis: this.axis, present: this.present, points: this.sweep.points, names, sizes, together };
     return html`<div class="column">
+      ${advicePanel(this, this.advice, this.answered !== this.good.link)}
+      ${sweepPanel(this, config, sweep, this.choose)}
+      ${fitsPanel(this, config, this.gpus.points, this.presets('gpus'), this.allGpus, this.showAll)}
+      ${planPanel(this, this.plan, this.findLayouts)}
       ${
         this.done
           ? html`<div class="done" role="status">
@@ -253,10 +271,6 @@ class TrainmemExplore extends LitElement implements Explorer {
             </div>`
           : nothing
       }
-      ${advicePanel(this, this.advice, this.answered !== this.good.link)}
-      ${sweepPanel(this, config, sweep, this.choose)}
-      ${fitsPanel(this, config, this.gpus.points, this.presets('gpus'), this.allGpus, this.showAll)}
-      ${planPanel(this, this.plan, this.findLayouts)}
     </div>`;
   }
 }

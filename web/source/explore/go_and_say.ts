@@ -21,17 +21,22 @@ export function settingWords(fields: readonly Field[], { path, from, to }: Setti
   return `${name} ${valueWords(field, from)} \u2192 ${valueWords(field, to)}`;
 }
 
-const fitWords: Record<Verdict['fit'], string> = {
+const words: Record<Verdict['fit'], string> = {
   fits: 'fits',
   tight: 'tight',
   does_not_fit: 'does not fit',
   unknown: '',
 };
 
+/** What takes more than there is and fits all the same says how. */
+export const fitWords = ({ fit, margin }: Verdict) =>
+  fit === 'tight' && margin < 0 ? 'fits without cache' : words[fit];
+
 /** A small badge: an icon and a word, never colour alone. */
-export function fitBadge({ fit }: Verdict) {
+export function fitBadge(verdict: Verdict) {
+  const { fit } = verdict;
   const icon = fit === 'fits' ? icons.check() : fit === 'does_not_fit' ? icons.cross() : icons.warning();
-  return html`<span class="fit ${fit}">${icon}${fitWords[fit]}</span>`;
+  return html`<span class="fit ${fit}">${icon}${fitWords(verdict)}</span>`;
 }
 
 export function marginWords({ fit, margin }: Verdict, units: Units): string {

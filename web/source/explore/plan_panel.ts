@@ -3,11 +3,12 @@
 import { css, html, nothing } from 'lit';
 import type { Summary } from '../border.js';
 import { capitalized, gigabytes, percent, plural, words } from '../format.js';
-import { formatNumber, parseNumber } from '../number_grammar.js';
+import { formatNumber } from '../number_grammar.js';
 import { fold } from '../views/fold.js';
 import type { Layout, Plan } from './answers.js';
 import { applyButton } from './apply_button.js';
 import { fitBadge, marginWords } from './go_and_say.js';
+import { mostGpus } from './gpus.js';
 import type { Explorer } from './panel.js';
 
 export interface PlanState {
@@ -17,17 +18,10 @@ export interface PlanState {
   plan: Plan | undefined;
 }
 
-const mostGpus = 65536;
-
 /** A number to begin with: no fewer than there are, and enough to hold what the device would have to. */
 export function gpusToTry({ num_gpus, device, verdict }: Summary): number {
   const needed = verdict.capacity > 0 ? (num_gpus * device.expected) / verdict.capacity : 1;
   return Math.min(mostGpus, Math.max(8, num_gpus, 2 ** Math.ceil(Math.log2(needed))));
-}
-
-/** The number of GPUs that the text means, or why it means none. */
-export function readGpus(text: string) {
-  return parseNumber(text, { integer: true, minimum: 1, maximum: mostGpus, unit: 'GPUs' });
 }
 
 function division(layout: Layout): string {

@@ -7,7 +7,7 @@ import { componentLabels, componentNames, componentSegments } from '../component
 import { bytes, gigabytes, grouped, type Units } from '../format.js';
 import { fold } from '../views/fold.js';
 import type { SweepPoint } from './answers.js';
-import { fitBadge } from './go_and_say.js';
+import { fitBadge, fitWords } from './go_and_say.js';
 import type { Explorer } from './panel.js';
 
 export interface Axis {
@@ -98,14 +98,16 @@ export function stopsFitting(points: readonly SweepPoint[]): SweepPoint | undefi
 }
 
 /** Where the chart stops fitting, in a sentence. */
-function said(sweep: Sweep, points: readonly SweepPoint[]): string {
+export function said(sweep: Sweep, points: readonly SweepPoint[]): string {
   const edge = stopsFitting(points);
   const tight = points.filter(point => verdictIs(point, 'tight')).map(point => label(sweep, point));
   const margins = tight.length > 0 ? `Tight at ${tight.join(', ')}. ` : '';
   if (edge?.ok) return `${margins}Stops fitting at ${label(sweep, edge)}.`;
   if (edge) return `${margins}${label(sweep, edge)}: ${edge.issues[0]?.message ?? 'this cannot be computed.'}`;
-  if (!points.some(fits)) return 'None of these fits.';
-  return points.every(fits) ? `${margins}All of these fit.` : margins;
+  const first = points.findIndex(fits);
+  if (first < 0) return 'None of these fits.';
+  if (!points.slice(first).every(fits)) return margins;
+  return `${margins}${first === 0 ? 'All of these fit.' : `Fits from ${label(sweep, points[first]!)} on.`}`;
 }
 
 /** Height of the chart in bytes: up to twice the capacity; columns beyond it are cut and say so. */
@@ -123,15 +125,24 @@ export interface Sweep {
   names: ReadonlyMap<string, string>;
   /** Parameters of models, for those that cannot be computed too. */
   sizes: ReadonlyMap<string, number>;
+  /** GPUs that hold the model together, of which the data-parallel size counts one. */
+  together: number;
 }
 
-function label({ axis, names }: Sweep, point: SweepPoint): string {
+/** What is varied, in numbers that the reader counts: with tensor parallel 8, two copies of the model are 16 GPUs. */
+const counted = ({ axis, together }: Sweep, { value }: SweepPoint) =>
+  axis.path === '/recipe/data_parallel_size' ? Number(value) * together : Number(value);
+
+export function label(sweep: Sweep, point: SweepPoint): string {
+  const { axis, names } = sweep;
   if (axis.path === '/model') return names.get(point.value) ?? point.value;
-  return `${grouped(Number(point.value))} ${axis.unit}`;
+  const number = counted(sweep, point);
+  return `${grouped(number)} ${number === 1 ? axis.unit.replace(/s$/, '') : axis.unit}`;
 }
 
-function tick({ axis, names, sizes }: Sweep, point: SweepPoint): string {
-  if (axis.path !== '/model') return shortValue(point.value);
+function tick(sweep: Sweep, point: SweepPoint): string {
+  const { axis, names, sizes } = sweep;
+  if (axis.path !== '/model') return shortValue(String(counted(sweep, point)));
   const parameters = point.ok ? point.after.parameters : (sizes.get(point.value) ?? 0);
   return parameters > 0 ? shortSize(names.get(point.value) ?? '', parameters) : '\u2013';
 }
@@ -149,7 +160,7 @@ function column(sweep: Sweep, point: SweepPoint, top: number, units: Units, go: 
   const total = after.device.expected;
   const beside = total - after.allocated;
   const part = (bytes: number) => `${((100 * bytes) / top).toFixed(3)}%`;
-  const words = `${name}: ${gigabytes(total, units)}, ${after.verdict.fit.replaceAll('_', ' ')}`;
+  const words = `${name}: ${gigabytes(total, units)}, ${fitWords(after.verdict)}`;
   return html`<li class=${present ? 'present' : ''}>
     <button type="button" class="column-button" aria-label="${words}${present ? ', as it is now' : '. Go there'}" aria-current=${present ? 'true' : nothing} title=${words} @click=${go}>
       <span class="stack">
