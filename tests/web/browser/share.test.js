@@ -49,6 +49,25 @@ pageTest('arguments of a Megatron launch keep the model of the page', {}, async 
   assert.match(await fragment(page), /^v=1&model=gpt3-175b&.*fw=megatron&.*mbs=2.*tp=4.*pp=8/);
 });
 
+pageTest('how many GPUs there are is asked where a file leaves it to the launch', {}, async page => {
+  await openCalculator(page);
+  const dialog = await importing(page);
+  const text = dialog.getByLabel('Text to read');
+  await text.fill('[parallelism]\ndata_parallel_shard_degree = -1\ntensor_parallel_degree = 8\n');
+  const gpus = dialog.getByLabel('GPUs of the run');
+  assert.equal(await gpus.inputValue(), '8');
+  await gpus.fill('100');
+  await dialog.getByText('Each copy of the model takes 8 GPUs: give a multiple.').waitFor();
+  await gpus.fill('512');
+  await dialog.getByText('on each of 512 GPUs').waitFor();
+  await dialog.getByRole('button', { name: 'Use it' }).click();
+  assert.match(await fragment(page), /&dp=64&.*tp=8/);
+  await importing(page);
+  await text.fill('[parallelism]\ndata_parallel_shard_degree = 4\n');
+  await dialog.getByText('Read as a torchtitan file.').waitFor();
+  assert.equal(await gpus.count(), 0, 'this one says it');
+});
+
 pageTest('a DeepSpeed file says what is applied and what is not, and keeps the model', {}, async page => {
   await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&dp=8&end');
   const dialog = await importing(page);
@@ -233,6 +252,20 @@ pageTest(
     assert.equal(back.result.allocated, answer.result.allocated);
   },
 );
+
+pageTest('the picture can be copied', { permissions: ['clipboard-read', 'clipboard-write'] }, async page => {
+  await openCalculator(page);
+  const dialog = await exporting(page);
+  await dialog.getByRole('tab', { name: 'PNG', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Copy', exact: true }).click();
+  await dialog.getByText('Copied', { exact: true }).waitFor();
+  const size = await page.evaluate(async () => {
+    const [item] = await navigator.clipboard.read();
+    const picture = await createImageBitmap(await item.getType('image/png'));
+    return [picture.width, picture.height];
+  });
+  assert.deepEqual(size, [2400, 1260]);
+});
 
 pageTest('the bars as SVG and PNG', {}, async page => {
   await openCalculator(page);

@@ -106,6 +106,12 @@ export const dialogStyles = css`
     flex: 1;
     min-inline-size: min(24ch, 100%);
   }
+  .sheet .gpus {
+    inline-size: 104px;
+  }
+  .sheet .gpus.wrong {
+    border-color: var(--bad);
+  }
   .sheet .primary {
     border-color: transparent;
     background: var(--accent);

@@ -23,11 +23,22 @@ interface Kind {
 const pictureWidth = 1200;
 const pictureHeight = 630;
 
-function save(name: string, address: string): void {
+function save(name: string, contents: Blob): void {
   const anchor = document.createElement('a');
-  anchor.href = address;
+  anchor.href = URL.createObjectURL(contents);
   anchor.download = name;
   anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 60_000);
+}
+
+/** Was it copied? The picture may still be drawn: a browser asks for the clipboard at the click. */
+async function copyPicture(picture: Promise<Blob>): Promise<boolean> {
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ 'image/png': picture })]);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export class ExportDialog {
@@ -121,20 +132,22 @@ export class ExportDialog {
   }
 
   private copy = async (kind: Kind): Promise<void> => {
+    if (kind.id === 'png') {
+      this.say((await copyPicture(this.pixels(kind))) ? 'Copied' : 'The browser refuses; it can be saved.');
+      return;
+    }
     const dialog = this.view.shadowRoot?.querySelector('dialog') ?? undefined;
     this.say((await copyText(kind.text(), dialog)) ? 'Copied' : 'The browser refuses; the text can be selected.');
   };
 
   private saveAs = async (kind: Kind): Promise<void> => {
-    if (kind.id === 'png') {
-      save(kind.file, await png(kind.text(), pictureWidth, pictureHeight));
-    } else {
-      const address = URL.createObjectURL(new Blob([kind.text()], { type: kind.type }));
-      save(kind.file, address);
-      setTimeout(() => URL.revokeObjectURL(address), 60_000);
-    }
+    save(kind.file, kind.id === 'png' ? await this.pixels(kind) : new Blob([kind.text()], { type: kind.type }));
     this.say('Saved');
   };
+
+  private pixels(kind: Kind): Promise<Blob> {
+    return png(kind.text(), pictureWidth, pictureHeight);
+  }
 
   /** Arrow keys move among the kinds, as among tabs. */
   private move(event: KeyboardEvent, kinds: Kind[]): void {
@@ -185,7 +198,7 @@ export class ExportDialog {
             : nothing
         }
         <div class="line">
-          ${kind.id === 'png' ? nothing : html`<button type="button" class="button primary" @click=${() => this.copy(kind)}>Copy</button>`}
+          <button type="button" class="button primary" @click=${() => this.copy(kind)}>Copy</button>
           <button type="button" class="button" @click=${() => this.saveAs(kind)}>Save as ${kind.file}</button>
           <span class="muted" role="status">${this.done}</span>
         </div>`,

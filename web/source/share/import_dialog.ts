@@ -2,6 +2,7 @@
 
 import { html, nothing } from 'lit';
 import type { Config, Field, Imported } from '../border.js';
+import { gpusTogether, readGpus } from '../explore/gpus.js';
 import { fieldLabel, isNumeric } from '../fields.js';
 import { gigabytes, grouped, plural, words } from '../format.js';
 import { optionLabel } from '../option_labels.js';
@@ -25,20 +26,26 @@ const formats: Record<string, string> = {
   link: 'a link',
 };
 
+const copiesPath = '/recipe/data_parallel_size';
 /** What a settings file leaves to the launch: these stay as they are on the page, unless the file says them. */
-const launchPaths = ['/recipe/sequence_length', '/recipe/micro_batch_size', '/recipe/data_parallel_size'];
+const launchPaths = ['/recipe/sequence_length', '/recipe/micro_batch_size', copiesPath];
 
-/** The page's configuration with the sections of the text in place of its own. */
-function merged(view: View, imported: Imported): Config {
+const ours = ({ format }: Imported) => format === 'trainmem' || format === 'link';
+const says = ({ applied }: Imported, path: string) => applied.some(one => one.path === path);
+
+/** Does the text leave it to the launch how many GPUs there are? */
+const leavesGpus = (imported: Imported) =>
+  imported.ok && !ours(imported) && imported.sections.includes('recipe') && !says(imported, copiesPath);
+
+/** The page's configuration with the sections of the text in place of its own; `copies` of the model, if it says so. */
+function merged(view: View, imported: Imported, copies?: number): Config {
   const { calculator } = view;
   const config: Config = { ...calculator.state.config };
   for (const section of imported.sections) config[section] = structuredClone(imported.config[section] ?? {});
-  const ours = imported.format === 'trainmem' || imported.format === 'link';
-  if (imported.sections.includes('recipe') && !ours) {
-    const said = new Set(imported.applied.map(({ path }) => path));
+  if (imported.sections.includes('recipe') && !ours(imported)) {
     for (const path of launchPaths) {
-      const value = calculator.value(path);
-      if (!said.has(path) && value !== undefined) config.recipe![path.split('/')[2]!] = value;
+      const value = path === copiesPath ? (copies ?? calculator.value(path)) : calculator.value(path);
+      if (!says(imported, path) && value !== undefined) config.recipe![path.split('/')[2]!] = value;
     }
   }
   return config;
@@ -47,6 +54,8 @@ function merged(view: View, imported: Imported): Config {
 export class ImportDialog {
   private text = '';
   private imported: Imported | undefined;
+  /** The GPUs of the launch, as they are typed; the copies of the model that they are. */
+  private gpus: { text: string; message: string; copies?: number } | undefined;
 
   constructor(
     private readonly view: View,
@@ -56,6 +65,7 @@ export class ImportDialog {
 
   read(text: string): void {
     this.text = text;
+    this.gpus = undefined;
     const { engine } = this.view.calculator.state;
     this.imported = engine && text.trim() !== '' ? engine.readSettings(text) : undefined;
     this.redraw();
@@ -67,14 +77,39 @@ export class ImportDialog {
 
   private apply = (): void => {
     if (!this.imported) return;
-    this.view.calculator.replaceConfig(merged(this.view, this.imported));
+    this.view.calculator.replaceConfig(merged(this.view, this.imported, this.gpus?.copies));
     this.close();
   };
+
+  private setGpus(imported: Imported, text: string): void {
+    const read = readGpus(text);
+    const together = gpusTogether(merged(this.view, imported));
+    if (!read.ok) this.gpus = { text, message: read.message };
+    else if (read.value % together > 0)
+      this.gpus = { text, message: `Each copy of the model takes ${together} GPUs: give a multiple.` };
+    else this.gpus = { text, message: '', copies: read.value / together };
+    this.redraw();
+  }
+
+  /** Files say how a model is divided; how often it is held, the launch decides. */
+  private launch(imported: Imported) {
+    if (!leavesGpus(imported)) return nothing;
+    const config = merged(this.view, imported);
+    const copies = Number(config.recipe?.data_parallel_size ?? 1);
+    const { text = String(copies * gpusTogether(config)), message = '' } = this.gpus ?? {};
+    return html`<div class="line">
+      <label for="import-gpus">GPUs of the run</label>
+      <span class="box gpus ${message ? 'wrong' : ''}"
+        ><input id="import-gpus" type="text" inputmode="numeric" autocomplete="off" aria-describedby="import-gpus-message" aria-invalid=${message ? 'true' : nothing} .value=${text} @input=${(event: InputEvent) => this.setGpus(imported, (event.target as HTMLInputElement).value)}
+      /></span>
+      <span id="import-gpus-message" class=${message ? 'bad' : 'muted'} role="status">${message || 'The text does not say how many there are.'}</span>
+    </div>`;
+  }
 
   /** What the page would say of it. */
   private outcome(imported: Imported) {
     const { engine, units } = this.view.calculator.state;
-    const answer = engine!.estimate(merged(this.view, imported));
+    const answer = engine!.estimate(merged(this.view, imported, this.gpus?.copies));
     if (!answer.ok)
       return html`<p class="bad">With it no answer can be given: ${answer.issues[0]?.message} <span class="muted">${answer.issues[0]?.hint}</span></p>`;
     const { device, verdict, num_gpus } = answer.result;
@@ -102,7 +137,8 @@ export class ImportDialog {
     return field && isNumeric(field) && /^\d+$/.test(set) ? grouped(Number(set)) : set;
   }
 
-  private report({ ok, format, issues, applied, unused, sections }: Imported) {
+  private report(imported: Imported) {
+    const { ok, format, issues, applied, unused, sections } = imported;
     if (!ok)
       return html`<div role="status">
         <p class="bad"><strong>This text cannot be used${formats[format] ? html` as ${formats[format]}` : nothing}.</strong></p>
@@ -118,6 +154,7 @@ export class ImportDialog {
           ${sections.includes('model') ? nothing : 'The model stays the one on the page.'}
         </p>
       </div>
+      ${this.launch(imported)}
       ${
         applied.length > 0
           ? html`<section>

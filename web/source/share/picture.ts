@@ -100,7 +100,7 @@ ${legend(segments, { x: margin, y: height * 0.58, width: inner, height: height *
 }
 
 /** Pixels for places that take no SVG; twice as many as CSS pixels. */
-export async function png(svg: string, width: number, height: number): Promise<string> {
+export async function png(svg: string, width: number, height: number): Promise<Blob> {
   const image = new Image(width, height);
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   await image.decode();
@@ -108,5 +108,7 @@ export async function png(svg: string, width: number, height: number): Promise<s
   canvas.width = 2 * width;
   canvas.height = 2 * height;
   canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height);
-  return canvas.toDataURL('image/png');
+  return new Promise((resolve, reject) => {
+    canvas.toBlob(pixels => (pixels ? resolve(pixels) : reject(new Error('no picture'))), 'image/png');
+  });
 }
