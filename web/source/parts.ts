@@ -7,6 +7,7 @@ import type { Result } from './border.js';
 import './explore/explore.js';
 import { ClosedPanels } from './views/closed.js';
 import { controlStyles, controls } from './views/controls.js';
+import { FocusKept } from './views/focus.js';
 import { foldStyles } from './views/fold.js';
 import { fieldStyles } from './views/number_field.js';
 import { drawnList, list, listStyles, opened } from './views/picker_list.js';
@@ -19,6 +20,7 @@ import type { View } from './views/view.js';
 
 export { compactControls } from './views/controls.js';
 export { goTo } from './views/go_to.js';
+export { plainly } from './views/plainly.js';
 export { slimLine } from './views/slim_line.js';
 export { drawnList, list, opened };
 
@@ -44,6 +46,7 @@ export function panelsOf(
   host: ConstructorParameters<typeof ClosedPanels>[0],
 ): (result: Result, drawn: number) => TemplateResult {
   const closed = new ClosedPanels(host);
+  new FocusKept(host);
   return (result, drawn) => html`<div class="column">
     ${drawn > 1 ? html`${timeline(host, result)} ${stages(host, result)}` : nothing} ${drawn > 2 ? rows(host, result) : nothing}
     ${drawn > 3 ? html`${host.companion.render()} ${closed.render(result)}` : nothing}

@@ -151,7 +151,8 @@ pageTest(
     const alert = page.getByRole('alert');
     assert.equal(await alert.count(), 0, 'what is recorded needs no engine');
     await page.mouse.move(100, 100);
-    assert.match(await alert.innerText(), /could not be loaded/);
+    assert.match(await alert.innerText(), /could not be loaded, so nothing else can be computed/);
+    assert.equal(await page.getByRole('link', { name: 'FSDP on 8 GPUs' }).isVisible(), false, 'an answer stands there');
     refuse = false;
     await alert.getByRole('button', { name: 'Try again' }).click();
     const before = await total(page);

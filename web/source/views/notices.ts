@@ -8,6 +8,12 @@ import type { View } from './view.js';
 
 const sentences = (issue: Issue) => html`${issue.message} <span class="muted">${issue.hint}</span>`;
 
+/** The same, in the words of the fields once they are here. */
+function said(view: View, issue: Issue) {
+  const plainly = (text: string) => view.parts?.plainly(view, text) ?? text;
+  return sentences({ ...issue, message: plainly(issue.message), hint: plainly(issue.hint) });
+}
+
 /** The same, with the words that the engine suggests to click. */
 function repairs(view: View, issue: Issue) {
   if (view.readonly) return sentences(issue);
@@ -66,7 +72,7 @@ export function issueSummary(view: View) {
       <ul>
         ${issues.map(
           issue => html`<li>
-            ${sentences(issue)}
+            ${said(view, issue)}
             ${
               known.has(issue.path) && !view.readonly
                 ? html`<button type="button" class="quiet" @click=${() => view.goTo(issue.path)}>Go to the field</button>`
@@ -81,14 +87,14 @@ export function issueSummary(view: View) {
 }
 
 export function failureNotice(view: View, retry: () => void) {
-  const { failure, engine } = view.calculator.state;
+  const { failure, engine, good } = view.calculator.state;
   if (!failure) return nothing;
   const here = engine !== undefined && engine.finish === undefined;
   return html`<div class="notice bad" role="alert">
     ${icons.cross()}
     <div>
       <p class="noticehead">
-        ${here ? 'The engine stopped on this configuration and was started again.' : 'The engine could not be loaded, so nothing can be computed.'}
+        ${here ? 'The engine stopped on this configuration and was started again.' : `The engine could not be loaded, so nothing ${good ? 'else ' : ''}can be computed.`}
       </p>
       <p class="muted">${failure}</p>
       ${
@@ -102,7 +108,7 @@ export function failureNotice(view: View, retry: () => void) {
       <p><button type="button" class="button" @click=${retry}>Try again</button></p>
     </div>
   </div>
-  ${here ? nothing : html`<slot></slot>`}`;
+  ${here || good ? nothing : html`<slot></slot>`}`;
 }
 
 export const noticeStyles = css`

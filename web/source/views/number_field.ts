@@ -9,6 +9,7 @@ import { fieldLabel, isNumeric, step } from '../fields.js';
 import { formatNumber, parseNumber } from '../number_grammar.js';
 import { optionLabel } from '../option_labels.js';
 import { icons } from './icons.js';
+import { plainly } from './plainly.js';
 import { slider } from './slider.js';
 import type { View } from './view.js';
 
@@ -160,7 +161,7 @@ function row(
       invalid
         ? html`<div class="message" id="${id}-message">
             ${message ? html`<p>${message} <span>Still computing with ${formatNumber(Number(value), unitsOf(view, field))}.</span></p>` : nothing}
-            ${issues.map(issue => html`<p>${issue.message} <span>${issue.hint}</span></p>`)}
+            ${issues.map(issue => html`<p>${plainly(view, issue.message)} <span>${plainly(view, issue.hint)}</span></p>`)}
           </div>`
         : nothing
     }

@@ -38,7 +38,9 @@ export interface View {
   calculator: Calculator;
   readonly companion: ViewCompanion;
   /** Of what is not seen first, what a view that is seen first draws; undefined until it has come. */
-  readonly parts: { list(view: View, picker: PickerState): TemplateResult } | undefined;
+  readonly parts:
+    | { list(view: View, picker: PickerState): TemplateResult; plainly(view: View, text: string): string }
+    | undefined;
   readonly: boolean;
   view: 'full' | 'compact' | 'bar';
   /** Component under the pointer, or '' */
