@@ -24,6 +24,8 @@ export interface NumberRules {
 }
 
 const longest = 64;
+/** Digits and signs of a Chinese or Japanese keyboard may be as wide as its letters. */
+const halfWide = (wide: string) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0);
 const decimal: Record<string, number> = { k: 1e3, m: 1e6, g: 1e9, b: 1e9, bn: 1e9, t: 1e12 };
 const binary: Record<string, number> = { ki: 2 ** 10, mi: 2 ** 20, gi: 2 ** 30, ti: 2 ** 40 };
 
@@ -125,7 +127,7 @@ export function parseNumber(text: string, rules: NumberRules = {}): Parsed {
   if (text.length > longest) return fail('This is too long for a number.');
   let value: number;
   try {
-    const reader = new Reader(text, rules.unit);
+    const reader = new Reader(text.replace(/[！-～]/g, halfWide), rules.unit);
     value = reader.read();
     if (rules.shown && rules.shown !== 'bytes')
       value = Math.round(reader.suffixed ? value : value * unitSizes[rules.shown]);

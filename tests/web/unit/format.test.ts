@@ -11,6 +11,7 @@ import {
   grouped,
   percent,
   plural,
+  roundSizes,
   sentence,
   significant,
 } from '@source/format.js';
@@ -139,6 +140,16 @@ test('so many digits count, and whole numbers stand in full', () => {
   expect(significant(100.4)).toBe('100');
   expect(significant(11219.4)).toBe('11,219');
   expect(significant(1234.5, 4)).toBe('1,235');
+});
+
+test('heights are read by at most four round sizes', () => {
+  const words = (top: number, units: 'GiB' | 'GB' | 'bytes') => roundSizes(top, units).map(({ words }) => words);
+  expect(words(133 * 2 ** 30, 'GiB')).toEqual(['50 GiB', '100 GiB']);
+  expect(words(84 * 2 ** 30, 'bytes')).toEqual(['20 GiB', '40 GiB', '60 GiB']);
+  expect(words(1.9e12, 'GB')).toEqual(['500 GB', '1,000 GB', '1,500 GB']);
+  expect(words(8.2 * 2 ** 40, 'GiB')).toEqual(['2 TiB', '4 TiB', '6 TiB']);
+  expect(words(3.3 * 2 ** 20, 'GiB')).toEqual(['1 MiB', '2 MiB', '3 MiB']);
+  expect(roundSizes(100e9, 'GB').map(({ bytes }) => bytes)).toEqual([20e9, 40e9, 60e9, 80e9]);
 });
 
 test('digits, groups and roundings are those of the browser', () => {

@@ -44,6 +44,9 @@ describe('a number field understands', () => {
 
   test('k and M as binary where the field counts tokens', () => {
     expect(value('4k', { unit: 'tokens' })).toBe(4096);
+    expect(value('４ｋ', { unit: 'tokens' })).toBe(4096);
+    expect(value('（１＋２）＊８')).toBe(24);
+    expect(value('2²')).toMatch(/not understood/);
     expect(value('128K', { unit: 'tokens' })).toBe(131072);
     expect(value('1M', { unit: 'tokens' })).toBe(1048576);
   });

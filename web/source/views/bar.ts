@@ -215,7 +215,7 @@ export const barStyles = css`
   .legend {
     display: grid;
     grid-template-columns: repeat(auto-fill, minmax(min(276px, 100%), 1fr));
-    gap: 0 16px;
+    gap: 0 14px;
     margin-block-start: 6px;
   }
   .legend.bytes {
@@ -224,7 +224,7 @@ export const barStyles = css`
   .key {
     display: flex;
     align-items: center;
-    gap: 6px;
+    gap: 5px;
     inline-size: 100%;
     block-size: 100%;
     min-block-size: 32px;
@@ -243,6 +243,7 @@ export const barStyles = css`
   .key .name {
     flex: 1;
     line-height: 1.25;
+    letter-spacing: -0.01em;
   }
   .key .figure {
     font-weight: 600;

@@ -87,7 +87,7 @@ function drawnPicker(view: View, section: SectionName, open: PickerState | undef
       }}
     >
       <span class="eyebrow">${titles[section]}</span>
-      <span class="picked">${name}</span>
+      <span class="picked" title=${name}>${name}</span>
       <span class="summary muted">${summary(view, section)}</span>
       <i class="chevron"></i>
     </button>

@@ -8,7 +8,7 @@ import { guard } from 'lit/directives/guard.js';
 import { live } from 'lit/directives/live.js';
 import type { ComponentName, Result, TimelinePoint } from '../border.js';
 import { componentLabels, componentNames, phaseLabels, phaseShort, phaseWords } from '../components.js';
-import { bytes, gigabytes, type Units, words } from '../format.js';
+import { bytes, gigabytes, roundSizes, type Units, words } from '../format.js';
 import type { TimelineColours } from '../url.js';
 import { componentAreas, drawingOf, phaseAreas, phaseRules } from './timeline_areas.js';
 import { oneOf } from './toolbar.js';
@@ -103,6 +103,10 @@ function panel(view: View, result: Result, units: Units, colours: TimelineColour
         ${guard([drawing, top, colours], () => (byPhase ? phaseAreas : componentAreas)(drawing, top))}
         ${edges.slice(1, -1).map(place => svg`<line class="bound" x1=${place} x2=${place} y1="0" y2="100" />`)}
       </svg>
+      ${roundSizes(top, units).map(
+        size =>
+          html`<div class="height" aria-hidden="true" .style=${bottom(size.bytes)}><span>${size.words}</span></div>`,
+      )}
       ${
         inView
           ? html`<div class="ceiling ${capacity > 0.88 * top ? 'below' : ''}" .style=${bottom(capacity)}><span>${gigabytes(capacity, units)} usable</span></div>`
@@ -239,6 +243,22 @@ export const timelineStyles = css`
     stroke-width: 2px;
     stroke-opacity: 0.9;
     vector-effect: non-scaling-stroke;
+  }
+  .height {
+    position: absolute;
+    inset-inline: 0;
+    border-block-start: 1px solid color-mix(in oklab, var(--ink) 22%, transparent);
+    pointer-events: none;
+  }
+  .height span {
+    position: absolute;
+    inset-inline-end: 4px;
+    inset-block-end: 2px;
+    padding: 0 5px;
+    border-radius: 5px;
+    background: var(--surface);
+    color: var(--muted);
+    font-size: 11.5px;
   }
   .ceiling {
     position: absolute;
