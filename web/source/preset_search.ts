@@ -95,10 +95,17 @@ const wordsOf = (query: string) =>
     .split(/[\s,]+/)
     .filter(Boolean);
 
+/** Does a word of a query occur? A number does where one begins: the 3 of "Llama 3" is not that of "13B". */
+function occurs(word: string): (text: string) => boolean {
+  if (!/^[\d.]+$/.test(word)) return text => text.includes(word);
+  const number = new RegExp(`(^|[^\\d.])${word.replaceAll('.', '\\.')}`);
+  return text => number.test(text);
+}
+
 /** The checkpoint that a query means; empty if the preset's own names have its words. */
 export function checkpointOf(preset: Preset, query: string): string {
-  const wanted = wordsOf(query);
-  const says = (name: string) => wanted.every(word => name.toLowerCase().includes(word));
+  const wanted = wordsOf(query).map(occurs);
+  const says = (name: string) => wanted.every(found => found(name.toLowerCase()));
   if (says([preset.id, preset.name, asText(preset.hugging_face_id)].join(' '))) return '';
   return ((preset.checkpoints ?? []) as string[]).find(says) ?? '';
 }
@@ -128,13 +135,13 @@ function knownBy(section: SectionName, preset: Preset): Known {
  * the Hugging Face hub that goes on from the preset's, as "…-Instruct" does. Names that begin with the query stand first.
  */
 export function search(section: SectionName, presets: readonly Preset[], query: string): Preset[] {
-  const wanted = wordsOf(query);
+  const wanted = wordsOf(query).map(word => ({ word, found: occurs(word), squeezed: occurs(word.replace(/-/g, '')) }));
   const all = ordered(section, presets);
   if (wanted.length === 0) return section === 'recipe' ? [noRecipe, ...all] : all;
   const found = all.filter(preset => {
     const { hub, text, squeezed } = knownBy(section, preset);
     const derived = (word: string) => hub !== '' && word.startsWith(`${hub}-`);
-    return wanted.every(word => derived(word) || text.includes(word) || squeezed.includes(word.replace(/-/g, '')));
+    return wanted.every(one => derived(one.word) || one.found(text) || one.squeezed(squeezed));
   });
   const named = (preset: Preset) => preset.name.toLowerCase().startsWith(query.trim().toLowerCase());
   return [...found.filter(named), ...found.filter(preset => !named(preset))];

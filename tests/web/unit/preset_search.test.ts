@@ -22,6 +22,15 @@ describe('a search', () => {
     expect(names('nothing of the kind')).toEqual([]);
   });
 
+  test('takes a number where one begins, not out of the middle of another', () => {
+    const llamas = ['Llama 3 8B', 'Llama 2 13B', 'Llama 3.1 8B', 'Llama 13.3B'].map(name => ({ id: '', name }));
+    const found = (query: string) => search('model', llamas, query).map(({ name }) => name);
+    expect(found('llama 3')).toEqual(['Llama 3 8B', 'Llama 3.1 8B']);
+    expect(found('3.1')).toEqual(['Llama 3.1 8B']);
+    expect(found('1')).toEqual(['Llama 13.3B', 'Llama 2 13B']);
+    expect(search('gpu', [{ id: 'h100', name: 'H100' }], '100')).toHaveLength(1);
+  });
+
   test('without words gives everything, popular families first, by size within a family', () => {
     expect(names('')).toEqual(['TinyLlama 1.1B', 'Llama 2 7B', 'Llama 2 70B', 'GPT-3 175B', 'BLOOM 176B']);
   });
