@@ -12,6 +12,7 @@ const highest = 20000;
 
 const settings = new URLSearchParams(location.search);
 const element = document.createElement('trainmem-calculator');
+element.eager = true;
 for (const name of ['view', 'theme', 'units', 'readonly']) {
   const value = settings.get(name);
   if (value !== null) element.setAttribute(name, value);

@@ -59,6 +59,8 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   hot = '';
   cursor: number | undefined;
   picker: PickerState | undefined;
+  /** Begins at once, wherever it stands: in a frame of its own, which the browser loads when it is near. */
+  eager = false;
   /** The list that is about to open, and what is typed meanwhile. */
   coming: { section: SectionName; query: string } | undefined;
   help = '';
@@ -115,7 +117,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
     super.connectedCallback();
     if (this.page) this.address = new Address(fragment => this.openLink(fragment));
     // Far below the fold an embed waits until it is near.
-    if (this.started || this.page || typeof IntersectionObserver === 'undefined') this.load();
+    if (this.started || this.page || this.eager || typeof IntersectionObserver === 'undefined') this.load();
     else {
       this.nearness = new IntersectionObserver(
         entries => {

@@ -184,6 +184,14 @@ pageTest('an embed that is asked for an unknown view shows all of the calculator
   assert.equal(await page.locator('trainmem-calculator').getAttribute('view'), 'full');
 });
 
+pageTest('a frame that the browser has loaded answers, though it is far from sight', {}, async page => {
+  const frame = `<iframe title="calculator" sandbox="allow-scripts" src="${origin()}/embed.html?view=bar#${link}"></iframe>`;
+  await hosted(page, `<div style="height:5000px"></div>${frame}`, async () => {
+    await page.frameLocator('iframe').locator('.total').waitFor({ state: 'attached' });
+    assert.equal(await page.evaluate(() => scrollY), 0);
+  });
+});
+
 pageTest('an iframe of another origin has the height of its content', {}, page => framed(page, ''));
 pageTest('a sandboxed iframe works with allow-scripts alone', {}, page => framed(page, 'sandbox="allow-scripts"'));
 pageTest('an iframe can show the bar alone', {}, page =>
