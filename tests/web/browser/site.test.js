@@ -59,6 +59,19 @@ pageTest(
   },
 );
 
+pageTest(
+  'where what keeps the page does not come, nothing is said',
+  { tolerate: /Failed to load resource/ },
+  async page => {
+    const asked = page.waitForRequest('**/offline-*.js');
+    await page.route('**/offline-*.js', route => route.abort());
+    await openCalculator(page);
+    await asked;
+    await page.waitForTimeout(200);
+    assert.equal(await page.locator('.notices *').count(), 0);
+  },
+);
+
 pageTest('without JavaScript the page shows exact numbers', { javaScriptEnabled: false }, async page => {
   await page.goto(`${origin()}/`);
   await page.waitForTimeout(1200); // it appears after a second, so that it does not flash where the calculator comes

@@ -47,5 +47,7 @@ export class Sharing {
 /** The page opens without a network from the next visit on; the one-file page does so by itself. */
 export async function keepForOffline(): Promise<void> {
   if (location.protocol === 'file:') return;
-  (await import('../offline.js')).workOffline();
+  // Where it does not come there is nothing to keep.
+  const offline = await import('../offline.js').catch(() => undefined);
+  offline?.workOffline();
 }
