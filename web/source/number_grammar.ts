@@ -37,6 +37,7 @@ function suffixFactor(suffix: string, unit: string | undefined): number | undefi
     return binary[bytes] ?? (bytes === 'b' ? undefined : decimal[bytes]);
   }
   if (unit === 'tokens' && (word === 'k' || word === 'm')) return binary[`${word}i`];
+  if (word === unit?.toLowerCase()) return 1;
   return binary[word] ?? decimal[word];
 }
 

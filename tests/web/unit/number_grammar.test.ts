@@ -47,6 +47,8 @@ describe('a number field understands', () => {
     expect(value('４ｋ', { unit: 'tokens' })).toBe(4096);
     expect(value('（１＋２）＊８')).toBe(24);
     expect(value('2²')).toMatch(/not understood/);
+    expect(value('4,096 tokens', { unit: 'tokens' })).toBe(4096);
+    expect(value('8 gpus', { unit: 'GPUs' })).toBe(8);
     expect(value('128K', { unit: 'tokens' })).toBe(131072);
     expect(value('1M', { unit: 'tokens' })).toBe(1048576);
   });
