@@ -10,7 +10,8 @@ export const unitSizes: Record<Units, number> = { GiB: 2 ** 30, GB: 1e9, bytes: 
 /** Where every byte would take too much room, or stands beside already. */
 export const inShort = (units: Units): Units => (units === 'bytes' ? 'GiB' : units);
 
-const scales: Record<Units, readonly [number, string][]> = {
+/** What a size is told in, the largest first. */
+export const scales: Record<Units, readonly [number, string][]> = {
   GiB: [
     [2 ** 40, 'TiB'],
     [2 ** 30, 'GiB'],
@@ -55,17 +56,6 @@ export function gigabytes(value: number, units: Units): string {
   const share = value / size;
   if (value !== 0 && Math.abs(share) < 0.95) return bytes(value, units);
   return `${rounded(share, Math.abs(share) >= 1000 ? 0 : 1)} ${units}`;
-}
-
-/** Round sizes below `top`, four at most, to read heights by. */
-export function roundSizes(top: number, units: Units): { bytes: number; words: string }[] {
-  const [size, name] = scales[inShort(units)].find(([step]) => top >= 2 * step) ?? [1, 'bytes'];
-  const least = top / size / 5;
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = [1, 2, 5, 10].find(times => times * power >= least)! * power;
-  return [1, 2, 3, 4]
-    .map(times => ({ bytes: times * step * size, words: `${grouped(times * step)} ${name}` }))
-    .filter(({ bytes }) => bytes < 0.95 * top);
 }
 
 /** What a GPU is sold as and what a program sees of it are told in different units: "80.0 GiB (85.9 GB)". */

@@ -82,10 +82,13 @@ function remedyLine(view: View, { fit }: Verdict) {
       <span>No small set of changes makes it fit on this many GPUs.</span>
       <button type="button" class="button" @click=${() => view.goTo('#plan')}>Plan for more GPUs</button>
     </p>`;
-  const words = remedy.changes.map(({ title }) => title).join(' + ');
+  const titles = remedy.changes.map(({ title }) => title);
+  const words = titles.join(' + ');
+  // One line where there is room for one; "Other ways" has all of them.
+  const few = titles.length > 3 ? `${titles.slice(0, 2).join(' + ')} + ${titles.length - 2} more` : words;
   const gpus = remedy.after.num_gpus > 1 ? ` on each of ${plural(remedy.after.num_gpus, 'GPU')}` : '';
   return html`<p class="remedy">
-    <span>What would make it fit: <strong>${words}</strong>, then ${gigabytes(remedy.after.device.expected, units)}${gpus}.</span>
+    <span>What would make it fit: <strong title=${words}>${few}</strong>, then ${gigabytes(remedy.after.device.expected, units)}${gpus}.</span>
     <button type="button" class="button" aria-label="Apply: ${words}" @click=${() => view.companion.apply(remedy.config)}>
       Apply
     </button>

@@ -112,4 +112,16 @@ export const pickerStyles = css`
       margin-block: auto;
     }
   }
+  /* No room beside the name: below it. */
+  @container (max-width: 340px) {
+    .picker:has(.edits) .pick {
+      padding-inline-end: 40px;
+      padding-block-end: 34px;
+    }
+    .edits {
+      inset-block: auto 2px;
+      inset-inline: 82px auto;
+      padding-inline-start: 0;
+    }
+  }
 `;

@@ -8,8 +8,9 @@ import { guard } from 'lit/directives/guard.js';
 import { live } from 'lit/directives/live.js';
 import type { ComponentName, Result, TimelinePoint } from '../border.js';
 import { componentLabels, componentNames, phaseLabels, phaseShort, phaseWords } from '../components.js';
-import { bytes, gigabytes, roundSizes, type Units, words } from '../format.js';
+import { bytes, gigabytes, type Units, words } from '../format.js';
 import type { TimelineColours } from '../url.js';
+import { roundSizes } from './heights.js';
 import { componentAreas, drawingOf, phaseAreas, phaseRules } from './timeline_areas.js';
 import { oneOf } from './toolbar.js';
 import type { View } from './view.js';
@@ -73,6 +74,8 @@ function panel(view: View, result: Result, units: Units, colours: TimelineColour
   const { capacity } = result.verdict;
   const inView = capacity > 0 && capacity <= highest * 1.5;
   const top = Math.max(1, highest, inView ? capacity : 0) * 1.06;
+  // The capacity is a height by itself.
+  const heights = roundSizes(top, units).filter(({ bytes }) => !inView || Math.abs(bytes - capacity) > 0.1 * top);
   const at = Math.min(view.cursor ?? peak, points.length - 1);
   const left = (index: number) => `inset-inline-start:${(x[index]! / 10).toFixed(3)}%`;
   const bottom = (value: number) => `inset-block-end:${((100 * value) / top).toFixed(3)}%`;
@@ -103,7 +106,7 @@ function panel(view: View, result: Result, units: Units, colours: TimelineColour
         ${guard([drawing, top, colours], () => (byPhase ? phaseAreas : componentAreas)(drawing, top))}
         ${edges.slice(1, -1).map(place => svg`<line class="bound" x1=${place} x2=${place} y1="0" y2="100" />`)}
       </svg>
-      ${roundSizes(top, units).map(
+      ${heights.map(
         size =>
           html`<div class="height" aria-hidden="true" .style=${bottom(size.bytes)}><span>${size.words}</span></div>`,
       )}
@@ -252,9 +255,9 @@ export const timelineStyles = css`
   }
   .height span {
     position: absolute;
-    inset-inline-end: 4px;
+    inset-inline-start: 8px;
     inset-block-end: 2px;
-    padding: 0 5px;
+    padding: 0 6px;
     border-radius: 5px;
     background: var(--surface);
     color: var(--muted);
