@@ -208,6 +208,7 @@ enum class OptimizerImplementation { for_loop, foreach, fused, in_backward };
 enum class DataParallel { ddp, zero1, zero2, zero3, fsdp };
 enum class Reshard { automatic, always, never, all_but_last };
 enum class BackwardPrefetch { backward_pre, backward_post, none };
+enum class GradientSync { automatic, each_micro_batch, last_micro_batch };
 enum class PipelineSchedule { gpipe, one_forward_one_backward, interleaved, zero_bubble };
 enum class Recomputation { none, selective_attention, selective_operations, full, every_k, selective_modules };
 enum class RecomputationMethod { block, uniform };
@@ -256,6 +257,7 @@ struct Recipe {
   Reshard reshard_after_forward = Reshard::automatic;
   bool fsdp_forward_prefetch = false;  ///< FSDP1 gathers the next group before a group's forward
   BackwardPrefetch fsdp_backward_prefetch = BackwardPrefetch::backward_pre;  ///< FSDP1: when the next gather starts
+  GradientSync fsdp_gradient_sync = GradientSync::automatic;  ///< micro-batches whose backward reduces gradients
   bool fsdp_wrap_embeddings = true;  ///< embedding and [norm, head] are groups of their own, as torchtitan does
   std::int64_t ddp_bucket_mb = 25;
   bool gradient_as_bucket_view = false;

@@ -96,8 +96,8 @@ Loop loop_of(const Recipe& recipe) {
     loop.drops_logits = false;
     loop.holds_logits = true;
     loop.copies_batch = true;
-    loop.adds_shards = true;
   }
+  loop.adds_shards = reduces_each_micro_batch(recipe);
   return loop;
 }
 

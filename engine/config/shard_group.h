@@ -27,4 +27,16 @@ inline Size shard_group(const Recipe& recipe) {
 /// (torchtitan distributed/parallel_dims.py: dp_shard_cp).
 inline Size fsdp_shards(const Recipe& recipe) { return shard_group(recipe) * Size(recipe.context_parallel); }
 
+/// Whether every micro-batch's backward reduces FSDP's gradients. accelerate's Accelerator.no_sync, in which
+/// transformers' Trainer runs all backwards but the last, calls no_sync of FSDP1 and set_requires_gradient_sync(False)
+/// of FSDP2; loops of torchtitan (train.py) and torchtune (recipes/full_finetune_distributed.py) leave FSDP2 as it is,
+/// and Composer (trainer/trainer.py, FSDP's sync_hook) syncs each. A loop of PyTorch alone: FSDP1 in no_sync, FSDP2 as
+/// it is.
+inline bool reduces_each_micro_batch(const Recipe& recipe) {
+  if (recipe.fsdp_gradient_sync != GradientSync::automatic)
+    return recipe.fsdp_gradient_sync == GradientSync::each_micro_batch;
+  if (recipe.framework == Framework::llm_foundry) return true;
+  return uses_fsdp2(recipe) && recipe.framework != Framework::transformers;
+}
+
 }  // namespace trainmem

@@ -72,6 +72,11 @@ inline constexpr Field recipe_fields[] = {
     {"/recipe/fsdp_backward_prefetch", "fsdp_back", [](Config& c) -> Member { return c.recipe.fsdp_backward_prefetch; },
      0, 0, "", "Data parallelism",
      "When FSDP1 gathers the next block's weights in backward: before a block's, after it, or when they are wanted."},
+    {"/recipe/fsdp_gradient_sync", "fsdp_sync", [](Config& c) -> Member { return c.recipe.fsdp_gradient_sync; }, 0, 0,
+     "", "Data parallelism",
+     "Micro-batches after which FSDP reduces gradients; before the last alone they stay whole on every GPU. auto: as "
+     "the "
+     "framework does: the last with FSDP1 and under accelerate, unless its sync_each_batch says otherwise."},
     {"/recipe/fsdp_wrap_embeddings", "fsdp_emb", [](Config& c) -> Member { return c.recipe.fsdp_wrap_embeddings; }, 0,
      1, "", "Data parallelism", "Embedding, and final norm with head, are FSDP groups of their own."},
     {"/recipe/ddp_bucket_mb", "bucket", [](Config& c) -> Member { return c.recipe.ddp_bucket_mb; }, 1, 1048576, "MiB",

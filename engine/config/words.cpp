@@ -53,6 +53,7 @@ constexpr const char* optimizer_implementations[] = {"for_loop", "foreach", "fus
 constexpr const char* data_parallels[] = {"ddp", "zero1", "zero2", "zero3", "fsdp"};
 constexpr const char* reshards[] = {"auto", "always", "never", "all_but_last"};
 constexpr const char* backward_prefetches[] = {"backward_pre", "backward_post", "none"};
+constexpr const char* gradient_syncs[] = {"auto", "each_micro_batch", "last_micro_batch"};
 constexpr const char* pipeline_schedules[] = {"gpipe", "1f1b", "interleaved", "zero_bubble"};
 constexpr const char* recomputations[] = {"none",    "selective_attention", "selective_operations", "full",
                                           "every_k", "selective_modules"};
@@ -93,6 +94,7 @@ Words words(OptimizerImplementation) { return list<OptimizerImplementation::in_b
 Words words(DataParallel) { return list<DataParallel::fsdp>(data_parallels); }
 Words words(Reshard) { return list<Reshard::all_but_last>(reshards); }
 Words words(BackwardPrefetch) { return list<BackwardPrefetch::none>(backward_prefetches); }
+Words words(GradientSync) { return list<GradientSync::last_micro_batch>(gradient_syncs); }
 Words words(PipelineSchedule) { return list<PipelineSchedule::zero_bubble>(pipeline_schedules); }
 Words words(Recomputation) { return list<Recomputation::selective_modules>(recomputations); }
 Words words(RecomputationMethod) { return list<RecomputationMethod::uniform>(recomputation_methods); }

@@ -30,6 +30,7 @@ Words words(OptimizerImplementation);
 Words words(DataParallel);
 Words words(Reshard);
 Words words(BackwardPrefetch);
+Words words(GradientSync);
 Words words(PipelineSchedule);
 Words words(Recomputation);
 Words words(RecomputationMethod);

@@ -24,10 +24,10 @@ constexpr Rule gathered_rule{"gathered weight", "whole weight of a module that c
 constexpr Rule reduce_input_rule{"reduce-scatter input",
                                  "gradients of a group laid end to end, until the next group's reduction", collectives};
 constexpr Rule reduce_output_rule{"sharded gradient", "this GPU's shard of the reduced gradients", collectives};
-constexpr Rule accumulated_rule{
-    "accumulated gradient", "whole gradient of a weight: micro-batches of a pipeline add to it before it is reduced",
-    "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py: "
-    "to_accumulated_grad_if_needed"};
+constexpr Rule accumulated_rule{"accumulated gradient",
+                                "whole gradient of a weight: micro-batches add to it before it is reduced",
+                                "pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param.py: "
+                                "to_accumulated_grad_if_needed"};
 constexpr Rule in_shard_order_rule{"tensor in the order of its shards", "", collectives};
 constexpr Rule hook_rule{
     "post-backward hook", "",
@@ -239,20 +239,29 @@ void Fsdp2::before_backward(std::size_t index) {
   if (found != forward_order_.rend() && found + 1 != forward_order_.rend()) prefetch(*(found + 1), Pass::backward);
 }
 
-/// _fsdp_param.py: accumulate_unsharded_grad_if_needed, to_accumulated_grad_if_needed.
-void Fsdp2::accumulate(Group& group) {
+/// _fsdp_param.py: accumulate_unsharded_grad_if_needed.
+void Fsdp2::add_to_accumulated(Group& group) {
+  for (Parameter& parameter : group.parameters)
+    if (parameter.accumulated.defined()) parameter.gathered->grad.reset();
+}
+
+/// _fsdp_param.py: to_accumulated_grad_if_needed.
+void Fsdp2::keep_accumulated(Group& group) {
   for (Parameter& parameter : group.parameters) {
     Tensor& gradient = parameter.gathered->grad;
     if (!gradient.defined() || formats_.reduction == DType::automatic || gradient.dtype() == formats_.reduction)
       continue;
-    if (!parameter.accumulated.defined()) {
-      const Set<Component> component(active_run().component, Component::gradients);
-      parameter.accumulated =
-          allocate(parameter.gathered.shape(), formats_.reduction, {&accumulated_rule, "whole gradient"});
-      note_kept(parameter.accumulated, accumulated_rule);
-    }
+    const Set<Component> component(active_run().component, Component::gradients);
+    parameter.accumulated =
+        allocate(parameter.gathered.shape(), formats_.reduction, {&accumulated_rule, "whole gradient"});
+    note_kept(parameter.accumulated, accumulated_rule);
     gradient.reset();
   }
+}
+
+void Fsdp2::accumulate(Group& group) {
+  add_to_accumulated(group);
+  keep_accumulated(group);
 }
 
 void Fsdp2::finish_accumulation() {
@@ -271,9 +280,11 @@ void Fsdp2::after_backward(std::size_t index) {
   if (accumulating_) return accumulate(group);
   if (group.reduced) return;
   group.reduced = true;
-  cut_down_gradients(group);
+  add_to_accumulated(group);
+  if (reduces_) cut_down_gradients(group);
   reshard(group);
-  reduce_gradients(group);
+  if (reduces_) return reduce_gradients(group);
+  keep_accumulated(group);
 }
 
 void Fsdp2::reduce_gradients(Group& group) {

@@ -56,6 +56,7 @@ class Fsdp2 : public ModuleWrapper {
   Tensor before_part(int group, Tensor input, bool last) override;
   void end_parts(int group) override { reshard(groups_[static_cast<std::size_t>(group)]); }
   void end_forward() override;
+  void set_last_micro_batch(bool last) override { reduces_ = last; }
   void begin_accumulation() override { accumulating_ = true; }
   void finish_accumulation() override;
   void end_backward() override;
@@ -96,6 +97,8 @@ class Fsdp2 : public ModuleWrapper {
   void reshard(Group& group);
   void before_backward(std::size_t group);
   void after_backward(std::size_t group);
+  void add_to_accumulated(Group& group);
+  void keep_accumulated(Group& group);
   void accumulate(Group& group);
   void cut_down_gradients(Group& group);
   void reduce_gradients(Group& group);
@@ -108,8 +111,9 @@ class Fsdp2 : public ModuleWrapper {
   std::int64_t expert_parallel_;
   ShardedFormats formats_;
   Fsdp2Words words_;
-  bool accumulating_ = false;
-  std::size_t open_ = 0;  ///< group that parameters made now belong to
+  bool accumulating_ = false;  ///< weights stay gathered, too: a pipeline
+  bool reduces_ = true;        ///< in this backward; without, gradients stay whole: set_requires_gradient_sync
+  std::size_t open_ = 0;       ///< group that parameters made now belong to
   std::vector<Group> groups_;
   std::vector<std::size_t> forward_order_;
   Tensor last_gather_;                         ///< of the forward, held until the next one

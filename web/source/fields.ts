@@ -64,6 +64,7 @@ const labels: Record<string, string> = {
   fsdp_wrap_embeddings: 'FSDP wraps embeddings',
   fsdp_forward_prefetch: 'FSDP1 forward prefetch',
   fsdp_backward_prefetch: 'FSDP1 backward prefetch',
+  fsdp_gradient_sync: 'FSDP gradient sync',
   ddp_bucket_mb: 'DDP bucket',
   zero_reduce_bucket_size: 'ZeRO reduction bucket',
   zero_overlap_comm: 'ZeRO overlap of reduction',
