@@ -1,4 +1,5 @@
-// bitsandbytes: states of its optimizers. Its kernels unpack and step in registers: no temporaries.
+// bitsandbytes: states of its optimizers. Its kernels unpack and step in registers: there are no temporaries but
+// LAMB's.
 #include "engine/optimizer/tables.h"
 
 namespace trainmem {
@@ -70,7 +71,21 @@ constexpr StateLine lamb_states[] = {
      {"unorm_vec", "for the trust ratio", lamb_source}},
 };
 
+constexpr const char* norm_source = "bitsandbytes functional.py: optimizer_update_32bit, torch.norm(p.data.float())";
+constexpr StepLine lamb_lines[] = {
+    make(0, Extent::full, Format::float32, Only::half_parameters,
+         {"_to_copy", "fp32 copy of the parameter", norm_source}),
+    make(1, Extent::scalar, Format::float32, Only::all, {"linalg_vector_norm", "the parameter's norm", norm_source}),
+    drop(0),
+    drop(1),
+};
+
 }  // namespace
+
+std::span<const StepLine> bitsandbytes_lines(Optimizer optimizer) {
+  if (optimizer == Optimizer::lamb) return lamb_lines;
+  return {};
+}
 
 std::span<const StateLine> bitsandbytes_states(Optimizer optimizer) {
   switch (optimizer) {

@@ -17,7 +17,7 @@ OptimizerTables tables_of(OptimizerPart part, OptimizerImplementation how) {
     case Optimizer::lion_8bit:
     case Optimizer::ademamix:
     case Optimizer::ademamix_8bit:
-    case Optimizer::lamb: return {bitsandbytes_states(part.optimizer), {}};
+    case Optimizer::lamb: return {bitsandbytes_states(part.optimizer), bitsandbytes_lines(part.optimizer)};
     case Optimizer::adamw_torchao_8bit:
     case Optimizer::adamw_torchao_4bit:
     case Optimizer::adamw_torchao_fp8: return {torchao_states(part.optimizer), {}};

@@ -32,6 +32,7 @@ std::span<const StepLine> step_table(Optimizer optimizer, OptimizerImplementatio
 
 /// bitsandbytes, whose kernels allocate nothing.
 std::span<const StateLine> bitsandbytes_states(Optimizer optimizer);
+std::span<const StepLine> bitsandbytes_lines(Optimizer optimizer);
 /// torchao, whose step is compiled tensor by tensor.
 std::span<const StateLine> torchao_states(Optimizer optimizer);
 /// schedulefree; CAME; Sophia.

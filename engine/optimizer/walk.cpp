@@ -128,15 +128,21 @@ void OptimizerWalk::make_states() {
 
 void OptimizerWalk::make_states_of_group(std::int32_t group) {
   const Set<Component> component(active_run().component, Component::optimizer_states);
-  if (group == 0) make_shared_states();
+  if (group == 0) {
+    const std::size_t count = active_run().parameters.size();
+    for (std::size_t i = 0; i < count && !made_shared_; ++i)
+      if (steps(i)) make_shared_states(active_run().parameters[i].tensor);
+  }
   for_each_parameter([&](std::size_t i, const Tensor& parameter) {
     if (active_run().parameters[i].group != group) return;
     if (steps(i) || (facts_.states_at_construction && has(i) && parameter.requires_grad())) make_states_of(parameter);
   });
 }
 
-void OptimizerWalk::make_shared_states() {
-  if (facts_.shared_state_bytes == 0) return;
+/// They come to the GPU with the first parameter whose states are codes: optimizer.py, init_state.
+void OptimizerWalk::make_shared_states(const Tensor& parameter) {
+  if (facts_.shared_state_bytes == 0 || !applies(Only::large, stepped(parameter))) return;
+  made_shared_ = true;
   const Size values = facts_.shared_state_bytes / element_bytes(DType::float32);
   states_.push_back(allocate({values}, DType::float32, {&code_book_rule, "code books"}));
   note_kept(states_.back(), code_book_rule);
@@ -203,12 +209,27 @@ void OptimizerWalk::walk_lists(const std::vector<bool>& group, std::array<List, 
   }
 }
 
-bool OptimizerWalk::walk_first(std::size_t n, Variables& variables) const {
+bool OptimizerWalk::walk_on(std::size_t n, Variables& variables) const {
   const std::vector<RegisteredParameter>& parameters = active_run().parameters;
-  while (n < parameters.size() && !steps(n)) ++n;
-  if (n == parameters.size()) return false;
-  walk(parameters[n].tensor, variables);
-  return true;
+  const auto storages = [&variables] {
+    std::array<std::int32_t, optimizer_slots> ids{};
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = variables[i].defined() ? variables[i]->storage->id : -1;
+    return ids;
+  };
+  const auto held = storages();
+  const auto holds = [&] {
+    const auto now = storages();
+    for (std::size_t i = 0; i < held.size(); ++i)
+      if (held[i] >= 0 && held[i] == now[i]) return true;
+    return false;
+  };
+  bool walked = false;
+  for (; n < parameters.size() && (!walked || holds()); ++n) {
+    if (!steps(n)) continue;
+    walk(parameters[n].tensor, variables);
+    walked = true;
+  }
+  return walked;
 }
 
 void OptimizerWalk::step(const OptimizerWalk* next_part) {
@@ -218,8 +239,8 @@ void OptimizerWalk::step(const OptimizerWalk* next_part) {
     Variables variables;
     const auto let_go = [&](std::size_t next) {
       // A variable holds its tensor until the next parameter's is there. A layer that is repeated must not end what
-      // began before it: what a stretch leaves behind meets the next one's first parameter here, before that begins.
-      if (!walk_first(first_after(next), variables) && next_part != nullptr) next_part->walk_first(0, variables);
+      // began before it: what a stretch leaves behind meets the next one's parameters here, before that begins.
+      if (!walk_on(first_after(next), variables) && next_part != nullptr) next_part->walk_on(0, variables);
       for (Tensor& variable : variables) variable.reset();
     };
     for_each_parameter(
@@ -271,7 +292,7 @@ void OptimizerWalk::step_alone(const Tensor& parameter) {
   if (!made_ && std::find(stepped_alone_.begin(), stepped_alone_.end(), body) == stepped_alone_.end()) {
     stepped_alone_.push_back(body);
     const Set<Component> component(active_run().component, Component::optimizer_states);
-    make_shared_states();  // each parameter has an optimizer of its own
+    make_shared_states(parameter);  // each parameter has an optimizer of its own
     make_states_of(parameter);
   }
   Variables variables;

@@ -62,15 +62,15 @@ class OptimizerWalk {
   SteppedTensor stepped(const Tensor& parameter) const;
   /// Whether the n-th parameter is the optimizer's and has a gradient.
   bool steps(std::size_t n) const;
-  void make_shared_states();
+  void make_shared_states(const Tensor& parameter);
   /// Each group gets its states as it is stepped the first time: torch/optim/adam.py, step().
   void make_states_of_group(std::int32_t group);
   void make_states_of(const Tensor& parameter);
   Shape shape_of_line(Extent extent, const Tensor& parameter) const;
   Tensor made_by(const StepLine& line, const Tensor& parameter) const;
   void walk(const Tensor& parameter, Variables& variables) const;
-  /// The same for the first parameter from the n-th on; false if there is none.
-  bool walk_first(std::size_t n, Variables& variables) const;
+  /// The same for parameters from the n-th on, until these have replaced what the variables hold; false: there is none.
+  bool walk_on(std::size_t n, Variables& variables) const;
   /// Steps the parameters that are not `done`, format by format.
   void step_lists(std::vector<bool> done);
   void walk_lists(const std::vector<bool>& group, std::array<List, optimizer_slots>& lists) const;
@@ -80,6 +80,7 @@ class OptimizerWalk {
   DType state_;
   Size rank_;
   bool made_ = false;
+  bool made_shared_ = false;
   std::vector<Tensor> states_;
   std::vector<const TensorBody*> stepped_alone_;
 };
