@@ -124,7 +124,9 @@ Tensor efficient(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
     const Shape sums{shape[0], shape[1], round_up(shape[2], 32)};
     std::vector<Tensor> made;
     made.push_back(allocate_heads(out_shape, q.dtype(), {&efficient_rule, "attention output"}));
-    made.push_back(allocate(sums, DType::float32, {&efficient_rule, "log-sum-exp"}));
+    // sdp_utils.h, should_compute_logsumexp: without gradients it has no rows.
+    made.push_back(node ? allocate(sums, DType::float32, {&efficient_rule, "log-sum-exp"})
+                        : allocate_nothing(sums, DType::float32));
     made.push_back(allocate({}, DType::int64, {&efficient_rule, "random seed"}));
     made.push_back(allocate({}, DType::int64, {&efficient_rule, "random offset"}));
     return made;
