@@ -134,6 +134,17 @@ Tensor Adapter::operator()(Tensor base, Tensor x) const {
   return to(std::move(sum), dtype);
 }
 
+Tensor Adapter::beside_quantized(Tensor base, Tensor x) const {
+  const DType dtype = base.dtype();
+  const bool converts = !active_run().autocast.enabled;
+  base = clone(std::move(base));
+  if (converts) x = to(std::move(x), a.dtype());
+  Tensor low = product(0, trainmem::dropout(x, dropout));
+  Tensor branch = multiply_number(product(1, std::move(low)));
+  if (converts) branch = to(std::move(branch), dtype);
+  return add(std::move(base), std::move(branch), "output with LoRA");
+}
+
 // transformers integrations/bitsandbytes.py, replace_with_bnb_linear: every nn.Linear and Conv1D but the head. Stacked
 // experts and their routers are parameters of other modules, and stay as they are.
 bool is_quantized(const char* role) {

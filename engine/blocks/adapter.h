@@ -17,6 +17,9 @@ struct Adapter {
   bool defined() const { return a.defined(); }
   /// Adds the branch to the base layer's output.
   Tensor operator()(Tensor base, Tensor x) const;
+  /// The same beside a 4-bit layer, whose branch takes the input as it is under autocast, and is cast before it is
+  /// added otherwise: peft/tuners/lora/bnb.py, Linear4bit.forward.
+  Tensor beside_quantized(Tensor base, Tensor x) const;
 
  private:
   Tensor product(int which, Tensor x) const;  ///< with A, or with B

@@ -33,8 +33,7 @@ Tensor Linear::operator()(Tensor x) const {
   if (quantized.defined()) {
     Tensor base = quantized_linear(x, quantized, computation, role);
     if (!adapter.defined()) return base;
-    base = clone(std::move(base));  // peft/tuners/lora/bnb.py: Linear4bit.forward
-    return adapter(std::move(base), x);
+    return adapter.beside_quantized(std::move(base), x);
   }
   if (split == WeightSplit::columns) x = column_input(std::move(x));
   if (split == WeightSplit::rows) return reduce_rows(linear(std::move(x), weight, bias, role));
