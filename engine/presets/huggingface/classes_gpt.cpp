@@ -215,6 +215,8 @@ Model mpt() {
 // models/mpt/modeling_mpt.py reads neither expansion_ratio nor no_bias nor resid_pdrop: all dropout is attn_pdrop.
 void read_mpt(Model& model, const Keys& keys, Issues& issues) {
   model.intermediate_size = 4 * model.hidden_size;
+  model.attention_dropout = 0;  // modeling_mpt.py reads attn_config's alone
+  keys.read(model.attention_dropout, {"attn_config.attn_pdrop"});
   model.hidden_dropout = model.attention_dropout;
   keys.read(model.num_key_value_heads, {"attn_config.kv_n_heads"});
   double clip = 0;

@@ -145,6 +145,10 @@ Model apertus() {
   return model;
 }
 
+void read_apertus(Model& model, const Keys&, Issues&) {
+  model.mlp_bias = false;  // modeling_apertus.py: ApertusMLP has none, whatever the configuration says
+}
+
 Model nanochat() {
   Model model = of_class("nanochat", 50304, 768, 12, 6, 6, 8192, 2048);
   model.hidden_act = Activation::relu2;
@@ -220,7 +224,7 @@ const HuggingFaceClass classes[] = {
     {paddleocr_vl(), none, read_ernie},
     {hunyuan(), all},
     {helium(), queries_keys_values},
-    {apertus(), all},
+    {apertus(), all, read_apertus},
     {nanochat(), all},
     {cwm(), queries_keys_values},
     {jais2(), all},
