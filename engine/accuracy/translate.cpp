@@ -83,7 +83,10 @@ void read_precision(Settings& settings, Recipe& recipe) {
   const DType autocast = number_format(settings, "autocast");
   DType gathered = number_format(settings, "param_dtype");
   DType reduced = number_format(settings, "reduce_dtype");
-  if (const DType mixed = number_format(settings, "mixed"); mixed != DType::automatic) gathered = reduced = mixed;
+  if (const DType mixed = number_format(settings, "mixed"); mixed != DType::automatic) {
+    gathered = mixed;
+    if (reduced == DType::automatic) reduced = mixed;
+  }
 
   if (autocast != DType::automatic) {
     recipe.precision = autocast == DType::float16 ? Precision::fp16_autocast : Precision::bf16_autocast;
@@ -197,6 +200,9 @@ void read_parallel(Settings& settings, const std::string& kind, Recipe& recipe) 
   }
   recipe.fsdp_forward_prefetch = settings.flag("forward_prefetch");
   recipe.offload_parameters = settings.flag("offload");
+  if (recipe.fsdp_version == 2)
+    recipe.fsdp_gradient_sync =
+        settings.flag("no_sync") ? GradientSync::last_micro_batch : GradientSync::each_micro_batch;
   const std::string prefetch = settings.text("backward_prefetch");
   if (prefetch == "BACKWARD_POST") recipe.fsdp_backward_prefetch = BackwardPrefetch::backward_post;
   if (prefetch == "NO_PREFETCH") recipe.fsdp_backward_prefetch = BackwardPrefetch::none;
@@ -305,6 +311,7 @@ std::string translate_case(const json& trace_case, Config& config, bool& keeps_l
   recipe.sequence_length = settings.integer("seq", 0);
   recipe.gradient_accumulation_steps = settings.integer("accumulation", 1);
   recipe.gradient_clipping = settings.find("clip") != nullptr;
+  settings.choose("quantization", recipe.quantization);
   settings.choose("loop", recipe.training_loop);
   const bool output_freed = settings.flag("logits_freed_before_backward");
   if (output_freed || kind == "fsdp" || kind == "fsdp1" || kind == "ddp" || kind == "tp" || kind == "zero")
