@@ -88,13 +88,14 @@ void read_precision(Settings& settings, Recipe& recipe) {
     if (reduced == DType::automatic) reduced = mixed;
   }
 
-  if (autocast != DType::automatic) {
+  if (autocast != DType::automatic && gathered == DType::automatic) {
     recipe.precision = autocast == DType::float16 ? Precision::fp16_autocast : Precision::bf16_autocast;
     if (weights != DType::float32) recipe.weights_dtype = weights;
   } else if (gathered != DType::automatic && (gathered != DType::float32 || weights != DType::float32)) {
     recipe.precision = Precision::fsdp_bf16;
     recipe.weights_dtype = weights;
     if (gathered != DType::bfloat16) recipe.activations_dtype = gathered;
+    if (autocast == DType::automatic) recipe.framework = Framework::pytorch;  // no Accelerator around the model
   } else if (weights == DType::float32) {
     recipe.precision = Precision::fp32;
   } else {

@@ -126,7 +126,10 @@ Tensor Adapter::product(int which, Tensor x) const {
 
 Tensor Adapter::operator()(Tensor base, Tensor x) const {
   const DType dtype = base.dtype();
-  x = to(std::move(x), a.dtype());
+  const Run& run = active_run();
+  // peft looks at the weight of a module that FSDP1 may not have gathered yet: a shard in its stored format.
+  const bool stored = wrapper != nullptr && run.autocast.enabled && !wrapper->is_gathered(groups[0]);
+  x = to(std::move(x), stored ? run.settings.fine_tuning.dtype : a.dtype());
   Tensor low = product(0, trainmem::dropout(x, dropout));
   Tensor branch = multiply_number(product(1, std::move(low)));
   if (active_run().compiled_region != 0) return add_in_place(std::move(base), std::move(branch));

@@ -32,6 +32,10 @@ Formats formats(const Recipe& recipe) {
   if (recipe.weights_dtype != DType::automatic) result.weights = recipe.weights_dtype;
   if (result.computation == DType::automatic) result.computation = result.weights;
   if (recipe.activations_dtype != DType::automatic) result.computation = recipe.activations_dtype;
+  // Beside FSDP's mixed precision accelerate runs the model under autocast, too: accelerator.py, prepare_model,
+  // native_amp. Layer norms are fp32 there.
+  if (recipe.precision == Precision::fsdp_bf16 && recipe.framework == Framework::transformers)
+    result.autocast = result.computation;
   result.optimizer_states = recipe.optimizer_state_dtype;
   return result;
 }

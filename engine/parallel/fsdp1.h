@@ -50,6 +50,7 @@ class Fsdp1 : public ModuleWrapper {
   void reopen_group(int group) override { open_ = static_cast<std::size_t>(group); }
   int open_adapter() override;
   void close_groups() override;
+  bool is_gathered(int group) const override { return groups_[static_cast<std::size_t>(group)].flat.defined(); }
   Tensor before_forward(int group, Tensor input) override;
   Tensor before_recomputation(int group, Tensor input) override;
   Tensor after_forward(int group, Tensor output) override;

@@ -22,6 +22,8 @@ class ModuleWrapper {
   virtual int open_adapter() { return -1; }
   /// All parameters have been made.
   virtual void close_groups() {}
+  /// Whether a group's weights are gathered at this moment, so that they have the format of the computation.
+  virtual bool is_gathered(int /*group*/) const { return true; }
   virtual Tensor before_forward(int group, Tensor input) = 0;
   /// Of a module that recomputes inside, re-entrantly: its parameters get their gradients in that inner backward.
   virtual Tensor before_recomputation(int /*group*/, Tensor input) { return input; }

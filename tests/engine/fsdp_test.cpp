@@ -85,3 +85,29 @@ TEST_CASE("FSDP2: every preset's blocks can be recomputed, and then keep no more
     CHECK(recomputed <= of(after_forward(config), Component::activations));
   }
 }
+
+// accelerate accelerator.py, no_sync: set_requires_gradient_sync(False) before the last backward, so that
+// _fsdp_param.py, to_accumulated_grad_if_needed, keeps whole gradients in the format of the reduction. torchtitan's
+// train.py leaves them to be reduced after each backward, into shards.
+TEST_CASE("FSDP2: between micro-batches accelerate holds whole gradients, torchtitan shards of them") {
+  Config config;
+  config.gpu.architecture = GpuArchitecture::hopper;
+  config.model = small_llama(12);
+  config.recipe = default_recipe(Framework::transformers);
+  config.recipe.precision = Precision::fsdp_bf16;
+  config.recipe.gradient_reduce_dtype = DType::float32;
+  config.recipe.data_parallel = DataParallel::fsdp;
+  config.recipe.data_parallel_size = 4;
+  config.recipe.sequence_length = 256;
+  config.recipe.gradient_accumulation_steps = 3;
+  const std::int64_t weights = parameter_count(config.model);
+  CHECK(of(after_forward(config), Component::gradients) == 4 * weights);
+  CHECK(after_forward(config, true) == after_forward(config, false));
+  config.recipe.fsdp_gradient_sync = GradientSync::each_micro_batch;
+  CHECK(of(after_forward(config), Component::gradients) == 4 * weights / 4);
+  config.recipe.fsdp_gradient_sync = GradientSync::automatic;
+  config.recipe.framework = Framework::torchtitan;
+  CHECK(of(after_forward(config), Component::gradients) == 4 * weights / 4);
+  config.recipe.fsdp_gradient_sync = GradientSync::last_micro_batch;
+  CHECK(of(after_forward(config), Component::gradients) == 4 * weights);
+}
