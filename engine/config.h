@@ -34,6 +34,7 @@ struct Experts {
   bool router_bias = false;
   bool expert_bias = false;
   std::int64_t moe_latent_size = 0;  ///< width in which the routed experts work; 0: hidden_size
+  bool input_jitter = true;          ///< PhiMoE: tokens are multiplied with random numbers before experts and router
   RouterAuxiliaryLoss router_auxiliary_loss = RouterAuxiliaryLoss::none;
   bool operator==(const Experts&) const = default;
 };
@@ -110,6 +111,7 @@ struct Model {
   std::int64_t sliding_window_pattern = 1;  ///< every n-th layer attends to everything; 1: all layers slide
   double attn_logit_softcapping = 0.0;
   double final_logit_softcapping = 0.0;
+  double clip_qkv = 0.0;                 ///< limit of queries, keys and values; 0: none
   std::int64_t word_embed_proj_dim = 0;  ///< 0: hidden_size
   bool attention_sinks = false;
   std::string layer_types;  ///< kinds of the layers, config/layer_types.h; empty: full attention, or sliding ones
@@ -128,6 +130,10 @@ struct Model {
   std::int64_t altup_num_inputs = 0;             ///< streams of hidden states side by side (AltUp); 0: one
   std::int64_t laurel_rank = 0;                  ///< of the learned residual beside attention (LAuReL); 0: none
   std::int64_t activation_sparsity_layers = 0;   ///< leading layers whose MLP lets the largest gates through alone
+  std::int64_t num_mem_blocks = 0;               ///< transformer blocks that layers of kind hybrid share in turn
+  std::int64_t adapter_rank = 0;                 ///< of the matrices that each of these layers adds to its block's
+  bool use_shared_attention_adapter = false;     ///< to those of queries, keys and values, too
+  bool bit_linear = false;                       ///< linear layers of the blocks round weights and inputs as they run
   Experts experts;
   LatentAttention latent_attention;
   Mamba mamba;

@@ -49,7 +49,14 @@ constexpr std::string_view other_layers[] = {"shared expert gate",
                                              "layer embedding output",
                                              "layer embedding projection",
                                              "projection from the embedding's width",
-                                             "projection to the embedding's width"};
+                                             "projection to the embedding's width",
+                                             "head projection",
+                                             "side branch of the layer",
+                                             "recurrence gate",
+                                             "recurrence input",
+                                             "recurrence projection",
+                                             "side branch down",
+                                             "side branch up"};
 /// The same of blocks that are not quantised here.
 constexpr std::string_view never_quantized[] = {
     "laurel left",     "laurel right",     "prediction",       "correction",    "stream",

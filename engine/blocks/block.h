@@ -30,6 +30,7 @@ struct BlockInputs {
   Tensor positions;             ///< unused by the blocks, but an argument that recomputation keeps
   Tensor layer_embedding;       ///< of this layer's own, where the layers have some
   std::shared_ptr<SharedKeys> shared_keys;
+  Tensor embedded;       ///< the embeddings as they were, where layers read these, too
   Tensor of_last_block;  ///< what it returned beside its result, where the next one is given that
 };
 

@@ -32,6 +32,10 @@ Tensor without_last(const Tensor& x, const char* role) {
 
 Tensor legacy_loss(Tensor& logits, const Tensor& labels, bool fused) {
   logits = to(std::move(logits), DType::float32, "fp32 logits");
+  return shifted_loss(logits, labels, fused);
+}
+
+Tensor shifted_loss(const Tensor& logits, const Tensor& labels, bool fused) {
   const Size batch = labels.size(0);
   const Size shorter = labels.size(1) - Size(1);
   Tensor shifted = without_last(logits, "shifted logits");

@@ -19,6 +19,9 @@ Tensor without_last(const Tensor& x, const char* role);
 /// LlamaForCausalLM.forward.
 Tensor legacy_loss(Tensor& logits, const Tensor& labels, bool fused);
 
+/// The same of logits in their own format.
+Tensor shifted_loss(const Tensor& logits, const Tensor& labels, bool fused = false);
+
 /// The loss compiled: the cast, the softmax and the choice of the label are one kernel.
 Tensor compiled_loss(Tensor logits, const Tensor& labels);
 

@@ -87,9 +87,10 @@ std::vector<LayerSlot> layer_slots(const Model& model, const Recipe& recipe, boo
     slots.push_back({static_cast<std::int32_t>(index.recorded()), often, static_cast<std::int32_t>(group.recorded()),
                      static_cast<std::int32_t>(kind)});
   };
-  // Layers that share keys hang together with one far before them, and those of whose routers a loss is made with it.
-  const bool hang_together =
-      model.num_kv_shared_layers > 0 || model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none;
+  // Layers that share keys or weights hang together with one far before them, and those of whose routers a loss is made
+  // with it.
+  const bool hang_together = model.num_kv_shared_layers > 0 || model.num_mem_blocks > 0 ||
+                             model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none;
   Turns turns = turns_of_all(model, recipe);
   const bool regular = turns.times > 1;
   if (!regular && fold && !model.layer_types.empty()) turns = turns_within_pattern(model, recipe);

@@ -13,6 +13,22 @@ namespace {
 /// (torch/nn/modules/module.py: _wrapped_call_impl). Compiled code lets go of it after its last use.
 Tensor held_by_call(const Tensor& x) { return active_run().compiled_region == 0 ? x : Tensor(); }
 
+constexpr Rule round_rule{"rounded", "weights of three values, inputs of 8 bits, in the format of what was rounded",
+                          "transformers integrations/bitnet.py: WeightQuant, ActQuant, each one compiled kernel"};
+
+/// The gradient is passed on as a copy, as if nothing had been rounded.
+Tensor rounded(const Tensor& x) {
+  const Ref<Node> node = begin_node(round_rule, {&x});
+  Tensor result = allocate_like(x, x.shape(), x.dtype(), {&round_rule, "rounded"});
+  if (node)
+    node->backward = [](Backward& b) {
+      const Tensor& gradient = b.gradient();
+      b.give(0, allocate_like(gradient, gradient.shape(), gradient.dtype(), {&round_rule}));
+    };
+  finish_node(node, result);
+  return result;
+}
+
 }  // namespace
 
 Linear::Linear(Size in, Size out, bool with_bias, DType dtype, const char* name)
@@ -28,6 +44,14 @@ Linear::Linear(Size in, Size out, bool with_bias, DType dtype, const char* name)
   adapter = make_adapter(in, out, name);
 }
 
+// transformers integrations/bitnet.py: AutoBitLinear.forward.
+Tensor Linear::plain(Tensor x) const {
+  if (!rounds) return linear(std::move(x), weight, bias, role);
+  const Tensor of_three = rounded(weight);
+  const Tensor input = rounded(x);
+  return linear(input, of_three, bias, role);
+}
+
 Tensor Linear::operator()(Tensor x) const {
   const Tensor given = held_by_call(x);
   if (quantized.defined()) {
@@ -37,8 +61,8 @@ Tensor Linear::operator()(Tensor x) const {
   }
   if (split == WeightSplit::columns) x = column_input(std::move(x));
   if (split == WeightSplit::rows) return reduce_rows(linear(std::move(x), weight, bias, role));
-  if (!adapter.defined()) return linear(std::move(x), weight, bias, role);
-  Tensor base = linear(x, weight, bias, role);
+  if (!adapter.defined()) return plain(std::move(x));
+  Tensor base = plain(x);
   return adapter(std::move(base), x);
 }
 

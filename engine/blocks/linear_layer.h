@@ -18,7 +18,11 @@ struct Linear {
   Adapter adapter;
   QuantizedWeight quantized;  ///< in place of weight
   DType computation = DType::bfloat16;
+  bool rounds = false;  ///< weight and input are rounded in every forward: BitNet
   Tensor operator()(Tensor x) const;
+
+ private:
+  Tensor plain(Tensor x) const;
 };
 
 /// GPT-2's Conv1D: a linear layer with a transposed weight.

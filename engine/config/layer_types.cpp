@@ -205,6 +205,12 @@ bool shares_keys(const Model& model, std::int64_t layer) {
   return model.num_kv_shared_layers > 0 && layer >= model.num_hidden_layers - model.num_kv_shared_layers;
 }
 
+std::int64_t layers_before(const Model& model, LayerType type, std::int64_t layer) {
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < layer; ++i) sum += layer_type(model, i) == type ? 1 : 0;
+  return sum;
+}
+
 bool has_layer_type(const Model& model, LayerType type) {
   for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
     if (layer_type(model, layer) == type) return true;

@@ -65,6 +65,9 @@ bool slides_apart(const Model& model);
 /// Whether layer `layer` takes the keys and values of an earlier one.
 bool shares_keys(const Model& model, std::int64_t layer);
 
+/// Layers of this kind among those before layer `layer`.
+std::int64_t layers_before(const Model& model, LayerType type, std::int64_t layer);
+
 /// Whether some layer of the model is of this kind.
 bool has_layer_type(const Model& model, LayerType type);
 

@@ -91,6 +91,8 @@ constexpr Field model_and_gpu_fields[] = {
      1e6, "", "Block", "Cap of the attention scores; 0: none."},
     {"/model/final_logit_softcapping", "logit_cap", [](Config& c) -> Member { return c.model.final_logit_softcapping; },
      0, 1e6, "", "Block", "Cap of the output logits; 0: none."},
+    {"/model/clip_qkv", "clip_qkv", [](Config& c) -> Member { return c.model.clip_qkv; }, 0, 1e6, "", "Block",
+     "Limit between which queries, keys and values are clipped; 0: none."},
     {"/model/word_embed_proj_dim", "emb_dim", [](Config& c) -> Member { return c.model.word_embed_proj_dim; }, 0,
      1048576, "elements", "Block", "Width of the embedding where it differs from hidden_size; 0: the same."},
     {"/model/attention_sinks", "sinks", [](Config& c) -> Member { return c.model.attention_sinks; }, 0, 1, "", "Block",
@@ -136,6 +138,16 @@ constexpr Field model_and_gpu_fields[] = {
      [](Config& c) -> Member { return c.model.activation_sparsity_layers; }, 0, 4096, "layers", "Block",
      "Gemma 3n: leading layers whose MLP lets the largest gates of a token through alone "
      "(activation_sparsity_pattern)."},
+    {"/model/num_mem_blocks", "mem_blocks", [](Config& c) -> Member { return c.model.num_mem_blocks; }, 0, 1024,
+     "blocks", "Block", "Zamba2: transformer blocks that the layers of kind hybrid share in turn; 0: there are none."},
+    {"/model/adapter_rank", "mem_rank", [](Config& c) -> Member { return c.model.adapter_rank; }, 0, 65536, "elements",
+     "Block", "Zamba2: rank of the matrices that each hybrid layer adds to gate and up of its shared block."},
+    {"/model/use_shared_attention_adapter", "mem_attn",
+     [](Config& c) -> Member { return c.model.use_shared_attention_adapter; }, 0, 1, "", "Block",
+     "Zamba2: hybrid layers add such matrices to queries, keys and values, too."},
+    {"/model/bit_linear", "bit_linear", [](Config& c) -> Member { return c.model.bit_linear; }, 0, 1, "", "Block",
+     "BitNet: linear layers of the blocks round their weights to three values and their inputs to 8 bits as they run "
+     "(quantization_mode online)."},
 
     // Model: mixture of experts.
     {"/model/experts/num_experts", "experts", [](Config& c) -> Member { return c.model.experts.num_experts; }, 0, 65536,
@@ -167,6 +179,9 @@ constexpr Field model_and_gpu_fields[] = {
     {"/model/experts/moe_latent_size", "expert_latent",
      [](Config& c) -> Member { return c.model.experts.moe_latent_size; }, 0, 1048576, "elements", "Experts",
      "Width that the routed experts work in, between two projections of all tokens; 0: hidden_size."},
+    {"/model/experts/input_jitter", "jitter", [](Config& c) -> Member { return c.model.experts.input_jitter; }, 0, 1,
+     "", "Experts",
+     "Phi-3.5 MoE: tokens are multiplied with random numbers before experts and router (input_jitter_noise)."},
     {"/model/experts/router_auxiliary_loss", "aux_loss",
      [](Config& c) -> Member { return c.model.experts.router_auxiliary_loss; }, 0, 0, "", "Experts",
      "A term of the loss that balances the experts (output_router_logits of config.json): over all tokens, or masked, "

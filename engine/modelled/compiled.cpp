@@ -21,7 +21,7 @@ bool has_compiled_block(const Model& m) {
   const transformers::LlamaForm* form = transformers::llama_form(m);
   return form != nullptr && form->block == transformers::LlamaForm::BlockForm::llama && !form->fused_attention &&
          !form->fused_mlp && form->query_key_norm != transformers::LlamaForm::QueryKeyNorm::turned &&
-         !form->multipliers && !form->scaled_residuals && !form->scaled_queries &&
+         !form->sub_norms && !form->multipliers && !form->scaled_residuals && !form->scaled_queries &&
          form->turning == transformers::LlamaForm::Turning::whole && m.norm == Norm::rmsnorm &&
          (form->norm == NormLayer::Form::llama || form->norm == NormLayer::Form::gemma) && m.gated_mlp &&
          m.experts.num_experts == 0 && m.latent_attention.kv_lora_rank == 0 && m.qk_norm != QkNorm::full;

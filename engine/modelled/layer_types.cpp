@@ -34,11 +34,16 @@ constexpr LayersOf layers_of[] = {
     {"qwen3_5_text", "linear_attention"},
     {"olmo_hybrid", "linear_attention"},
     {"qwen3_5_moe_text", "linear_attention"},
+    {"zamba2", "mamba,hybrid"},
+    {"recurrent_gemma", "linear_attention"},
 };
 
 /// Types whose layers are all of one kind that is no attention alone.
-constexpr LayersOf only_layers_of[] = {
-    {"falcon_h1", "hybrid"}, {"mamba2", "mamba"}, {"mamba", "mamba"}, {"falcon_mamba", "mamba"}};
+constexpr LayersOf only_layers_of[] = {{"falcon_h1", "hybrid"},
+                                       {"mamba2", "mamba"},
+                                       {"mamba", "mamba"},
+                                       {"falcon_mamba", "mamba"},
+                                       {"rwkv", "linear_attention"}};
 
 const char* only_layers(const Model& model) {
   for (const LayersOf& each : only_layers_of)
@@ -52,10 +57,16 @@ bool has_linear_attention(const Config& c) {
   return transformers::has_gated_delta_net(c.model) && has_layer_type(c.model, LayerType::linear_attention);
 }
 
+/// Types whose layers of linear attention are recurrences of their own.
+bool is_recurrent(const Model& model) { return has_item("rwkv,recurrent_gemma", model.model_type); }
+
 /// Layers that mix tokens by something else than attention, and are no product of matrices that a framework divides.
 bool has_other_mixers(const Config& c) {
-  return has_mamba(c) || has_linear_attention(c) || has_layer_type(c.model, LayerType::conv);
+  return has_mamba(c) || has_linear_attention(c) || has_layer_type(c.model, LayerType::conv) || is_recurrent(c.model);
 }
+
+/// Blocks of which several layers have the weights.
+bool shares_blocks(const Config& c) { return c.model.num_mem_blocks > 0; }
 
 /// Types whose Mamba layers are those of the first Mamba.
 bool has_first_mamba(const Model& model) { return has_item("mamba,falcon_mamba,jamba", model.model_type); }
@@ -98,6 +109,18 @@ constexpr Missing<Config> missing[] = {
        return !c.recipe.fast_path && has_linear_attention(c) && tokens_of_all_layers > most_chunked_tokens;
      },
      "1"},
+    {"/recipe/data_parallel", "Division of weights that layers share is", "Choose ddp.",
+     [](const Config& c) { return shares_blocks(c) && c.recipe.data_parallel != DataParallel::ddp; }, "ddp"},
+    {"/recipe/pipeline_parallel", "A pipeline of layers that share weights is", "Set it to 1.",
+     [](const Config& c) { return shares_blocks(c) && c.recipe.pipeline_parallel > 1; }, "1"},
+    {"/recipe/recomputation", "Recomputation of some of the layers that share weights is", "Choose none or full.",
+     [](const Config& c) { return shares_blocks(c) && c.recipe.recomputation == Recomputation::every_k; }, "full"},
+    {"/recipe/recomputation_reentrant",
+     "Re-entrant recomputation of layers that share weights, which get no gradient then, is", "Set it to false.",
+     [](const Config& c) {
+       return shares_blocks(c) && c.recipe.recomputation == Recomputation::full && c.recipe.recomputation_reentrant;
+     },
+     "0"},
     {"/recipe/quantization", "Quantised weights of Mamba layers, whose kernels read them, are", "Set it to none.",
      [](const Config& c) { return c.recipe.quantization != Quantization::none && has_mamba(c); }, "none"},
     {"/recipe/tensor_parallel", "Tensor parallelism of linear attention, Mamba layers and convolutions is",
@@ -117,7 +140,8 @@ constexpr Missing<Config> missing[] = {
 bool has_forward(const Model& model, LayerType type) {
   if (const char* only = only_layers(model)) return word(type) == std::string_view(only);
   if (type == LayerType::full_attention || type == LayerType::sliding_attention)
-    return transformers::llama_form(model) != nullptr;
+    return transformers::llama_form(model) != nullptr ||
+           has_item("modernbert-decoder,recurrent_gemma", model.model_type);
   if (transformers::has_gated_delta_net(model) && model.linear_attention.linear_num_key_heads == 0) return false;
   for (const LayersOf& each : layers_of)
     if (model.model_type == each.model_type) return has_item(each.kinds, word(type));
@@ -139,7 +163,7 @@ void report_not_modelled_layer_types(const Config& config, Issues& issues) {
   if (model.layer_types.empty() && only != nullptr) {
     issues.push_back({"not_yet_modelled",
                       "/model/layer_types",
-                      "A " + model.model_type + " model without Mamba layers is not yet modelled.",
+                      "A " + model.model_type + " model without layers of kind " + only + " is not yet modelled.",
                       "Set it to " + std::string(only) + ".",
                       {"/model/layer_types", only}});
   }

@@ -23,13 +23,13 @@ constexpr Fixed fixed_fields[] = {
     {"/model/gated_mlp", "", true},
     {"/model/norm", "", false},
     {"/model/norm_weight", "", false},
-    {"/model/norm_bias", "", false},
+    {"/model/norm_bias", "modernbert-decoder", false},
     {"/model/norm_placement", "opt", false},
     {"/model/norms_per_layer", "falcon,stablelm", false},
     {"/model/embedding_norm", "", false},
     {"/model/final_norm", "opt", false},
-    {"/model/qk_norm", "persimmon,cohere,glm4_moe,llama4_text", false},
-    {"/model/positions", "falcon,granitemoehybrid,olmo_hybrid", false},
+    {"/model/qk_norm", "persimmon,cohere,glm4_moe,llama4_text,stablelm", false},
+    {"/model/positions", "falcon,granitemoehybrid,olmo_hybrid,zamba2", false},
     {"/model/parallel_attention_mlp", "falcon,gpt_neox,stablelm", false},
     {"/model/word_embed_proj_dim", "opt", false},
     {"/model/attention_sinks", "", false},
@@ -47,6 +47,12 @@ constexpr Fixed fixed_fields[] = {
      "llama4_text,qwen2_moe,qwen3_moe,qwen3_next,qwen3_vl_moe_text,qwen3_omni_moe_text,ernie4_5_moe,jamba", false},
     {"/model/experts/router_bias", "nemotron_h", false},
     {"/model/experts/moe_latent_size", "nemotron_h", false},
+    {"/model/experts/input_jitter", "phimoe", false},
+    {"/model/clip_qkv", "olmo,olmoe,mpt", false},
+    {"/model/num_mem_blocks", "zamba2", false},
+    {"/model/adapter_rank", "zamba2", false},
+    {"/model/use_shared_attention_adapter", "zamba2", false},
+    {"/model/bit_linear", "bitnet", false},
     {"/model/mamba/gated_norm", "falcon_h1", false},
     {"/model/linear_attention/linear_num_key_heads", "qwen3_next,qwen3_5_text,qwen3_5_moe_text,olmo_hybrid", false},
     {"/model/experts/expert_bias", "", false},
@@ -75,6 +81,8 @@ constexpr Needed needed_fields[] = {
     {"/model/altup_num_inputs", "gemma3n_text"},
     {"/model/laurel_rank", "gemma3n_text"},
     {"/model/hidden_size_per_layer_input", "gemma3n_text"},
+    {"/model/num_mem_blocks", "zamba2"},
+    {"/model/adapter_rank", "zamba2"},
     {"/model/latent_attention/q_lora_rank", "deepseek_v32,glm_moe_dsa"},  // the indexer takes the compressed query
 };
 
@@ -123,7 +131,9 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
          "Set it to 2.",
          {"/model/norms_per_layer", "2"}});
   }
-  if ((!llama_form || type == "dbrx") && model.hidden_size != model.num_attention_heads * model.head_dim) {
+  const bool own_width = type == "zamba2" || type == "recurrent_gemma";
+  if (((!llama_form && !own_width) || type == "dbrx") &&
+      model.hidden_size != model.num_attention_heads * model.head_dim) {
     add(issues, "/model/head_dim",
         "Heads of a " + type + " model that do not make up hidden_size are not yet modelled.",
         "Give hidden_size / num_attention_heads.");
@@ -140,7 +150,7 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
         "Key and value heads of a gpt_bigcode model that several query heads share, but not all, are not yet modelled.",
         "GPTBigCodeAttention has one for all or one for each: give 1 or num_attention_heads.");
   }
-  const bool shares_heads = type == "falcon" || type == "phi" || type == "gpt_bigcode";
+  const bool shares_heads = type == "falcon" || type == "phi" || type == "gpt_bigcode" || own_width;
   if (!shares_heads && model.num_key_value_heads != model.num_attention_heads) {
     add(issues, "/model/num_key_value_heads",
         "Shared key and value heads of a " + type + " model are not yet modelled.",

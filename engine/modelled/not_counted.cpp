@@ -58,6 +58,10 @@ std::vector<std::string> not_counted(const Config& config) {
         "run: tiles and partial sums are those of an H100.");
   if (has_layer_type(config.model, LayerType::conv) && recipe.fast_path)
     sentences.emplace_back("Short convolutions follow the Python of causal-conv1d, whose kernels did not run.");
+  if (type == "rwkv" && recipe.fast_path)
+    sentences.emplace_back("RWKV's recurrence follows the Python around its CUDA kernel, which did not run.");
+  if (config.model.bit_linear)
+    sentences.emplace_back("Compiled rounding of weights and inputs is taken to hold its working values in registers.");
   if ((has_layer_type(config.model, LayerType::conv) || has_mamba(config.model) || delta_net) && !recipe.fast_path)
     sentences.emplace_back("Contiguous copies that PyTorch's convolution makes inside.");
   if (torch && type == "dbrx")

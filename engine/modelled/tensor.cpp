@@ -16,7 +16,7 @@ bool has_llama_layers(const Model& model) {
   const transformers::LlamaForm* form = transformers::llama_form(model);
   const bool block = form != nullptr && (form->block == Block::llama || form->block == Block::gemma2 ||
                                          form->block == Block::olmo2 || form->block == Block::cohere);
-  return block && !form->fused_attention && !form->fused_mlp && !form->scaled_queries &&
+  return block && !form->sub_norms && !form->fused_attention && !form->fused_mlp && !form->scaled_queries &&
          form->norm != NormLayer::Form::nanochat && model.hidden_act != Activation::xielu &&
          form->turning != Turning::three_positions && form->turning != Turning::interleaved_positions &&
          form->turning != Turning::interleaved_partial && !form->gated_attention &&

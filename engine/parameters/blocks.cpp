@@ -78,6 +78,13 @@ void query_key_norms(ParameterBuilder& b) {
   const Model& m = b.model;
   // Llama 4's norms and nanochat's have no weight.
   if (m.qk_norm == QkNorm::none || m.model_type == "llama4_text" || !m.norm_weight) return;
+  if (m.model_type == "stablelm") {  // a norm for each head
+    for (std::int64_t i = 0; i < m.num_attention_heads; ++i)
+      b.vector("layers.*.attention.query_norm.weight", Kind::norm, m.head_dim);
+    for (std::int64_t i = 0; i < m.num_key_value_heads; ++i)
+      b.vector("layers.*.attention.key_norm.weight", Kind::norm, m.head_dim);
+    return;
+  }
   const bool full = m.qk_norm == QkNorm::full;
   const auto norm = [&](const char* weight, const char* bias, std::int64_t heads) {
     ParameterTensor& tensor = b.vector(weight, Kind::norm, full ? heads * m.head_dim : m.head_dim);
@@ -101,6 +108,7 @@ void attention(ParameterBuilder& b, LayerType type) {
   if (b.layout.output_first) output_projection(b, width);
   query_key_value(b, type);
   if (!b.layout.output_first) output_projection(b, width);
+  if (b.layout.sub_norms) b.vector("layers.*.attention.sub_norm.weight", Kind::norm, width);
   query_key_norms(b);
   if (b.layout.output_gate)
     b.linear("layers.*.attention.output_gate.weight", nullptr, Kind::attention, b.layout.gates_heads ? heads : width,
@@ -126,6 +134,7 @@ void mlp(ParameterBuilder& b, const MlpNames& names, std::int64_t width, bool bi
     b.linear(names.up, bias ? "layers.*.mlp.up.bias" : nullptr, Kind::mlp, width, m.hidden_size, column);
   }
   b.linear(names.down, bias ? "layers.*.mlp.down.bias" : nullptr, Kind::mlp, m.hidden_size, width, row);
+  if (b.layout.sub_norms) b.vector("layers.*.mlp.sub_norm.weight", Kind::norm, width);
   if (m.hidden_act != Activation::xielu) return;
   b.vector("layers.*.mlp.activation.positive", Kind::mlp, 1);
   b.vector("layers.*.mlp.activation.negative", Kind::mlp, 1);
@@ -224,6 +233,8 @@ void trailing_norms(ParameterBuilder& b) {
 void append_layer(ParameterBuilder& b, LayerKind kind) {
   if (b.model.model_type == "gemma4_text") return append_gemma4_layer(b, kind);
   if (b.model.model_type == "gemma3n_text") return append_gemma3n_layer(b, kind);
+  if (b.model.model_type == "rwkv") return append_rwkv_layer(b, kind);
+  if (b.model.model_type == "zamba2") return append_zamba2_layer(b, kind);
   const auto feed_forward = [&] {
     if (kind.experts) return experts(b);
     mlp(b, dense_names, b.model.intermediate_size, b.model.mlp_bias);
@@ -247,7 +258,7 @@ void append_layer(ParameterBuilder& b, LayerKind kind) {
       trailing_norms(b);
       return feed_forward();
     case NormRegistration::before_each:
-      attention_norm(b);
+      if (!(kind.first && b.model.model_type == "modernbert-decoder")) attention_norm(b);
       attention(b, kind.type);
       mlp_norm(b);
       return feed_forward();

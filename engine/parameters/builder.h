@@ -82,6 +82,12 @@ class ParameterBuilder {
 void append_layer(ParameterBuilder& b, LayerKind kind);
 /// What mixes tokens without softmax in a layer of that type. True: it stands in place of attention.
 bool append_mixer(ParameterBuilder& b, LayerType type);
+/// What recurs in a layer of RecurrentGemma.
+void append_gated_recurrence(ParameterBuilder& b);
+/// A layer of RWKV.
+void append_rwkv_layer(ParameterBuilder& b, LayerKind kind);
+/// A layer of Zamba2.
+void append_zamba2_layer(ParameterBuilder& b, LayerKind kind);
 /// A layer of Gemma 4, and the embeddings of all its layers.
 void append_gemma4_layer(ParameterBuilder& b, LayerKind kind);
 void append_layer_embeddings(ParameterBuilder& b);

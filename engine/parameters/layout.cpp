@@ -32,6 +32,10 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "qwen3_next" || type == "qwen3_5_text" || type == "qwen3_5_moe_text") return {.gated_attention = true};
   if (type == "afmoe") return {.norms = Norms::between, .output_gate = true, .shared_before_experts = true};
   if (type == "laguna") return {.router_after_experts = true, .output_gate = true, .gates_heads = true};
+  if (type == "bitnet") return {.sub_norms = true};
+  if (type == "modernbert-decoder") return {.norms = Norms::before_each, .fused_gate_up = true};
+  if (type == "rwkv") return {.norms = Norms::first};
+  if (type == "recurrent_gemma") return {.norms = Norms::before_each};
   if (type == "gpt_oss") return {.turned_experts = true};
   if (type == "llama4_text") return {.router_after_experts = true, .turned_experts = true};
   for (const std::string_view one :

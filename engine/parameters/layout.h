@@ -32,6 +32,7 @@ struct ParameterLayout {
   bool gates_heads = false;      ///< with one number for each head
   bool shared_before_experts = false;
   bool norm_of_experts = false;  ///< on the sum of routed and shared experts
+  bool sub_norms = false;        ///< norms before the last layers of attention and MLP
   bool flat_experts = false;     ///< three matrices of (experts * width, hidden)
 };
 

@@ -137,6 +137,8 @@ bool append_mixer(ParameterBuilder& b, LayerType type) {
     case LayerType::linear_attention:
       if (b.model.model_type == "olmo_hybrid") {
         separate_delta_net(b);
+      } else if (b.model.model_type == "recurrent_gemma") {
+        append_gated_recurrence(b);
       } else if (b.model.linear_attention.linear_num_key_heads > 0) {
         gated_delta_net(b);
       } else {

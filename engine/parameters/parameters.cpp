@@ -1,6 +1,10 @@
 #include "engine/parameters/parameters.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "engine/parameters/builder.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -37,6 +41,11 @@ LayerKind layer_kind(const Model& model, std::int64_t layer) {
   kind.experts = e.num_experts > 0 && layer >= e.first_k_dense_replace &&
                  (e.moe_layer_freq <= 1 || (layer + 1) % e.moe_layer_freq == 0);
   if (model.model_type == "nemotron_h") kind.experts = kind.type == LayerType::moe;
+  kind.first = layer == 0 && has_item("modernbert-decoder,rwkv", model.model_type);
+  if (kind.type == LayerType::hybrid && model.num_mem_blocks > 0) {
+    const std::int64_t uses = layers_before(model, LayerType::hybrid, layer);
+    if (uses < model.num_mem_blocks) kind.shared_block = static_cast<std::int32_t>(uses);
+  }
   return kind;
 }
 
@@ -67,6 +76,10 @@ ParameterTensors final_parameters(const Model& model) {
   if (model.final_norm) b.norm("norm.weight", "norm.bias");
   if (model.hidden_size_per_layer_input > 0) append_layer_embeddings(b);
   if (model.altup_num_inputs > 0) append_stream_projections(b);
+  if (model.model_type == "modernbert-decoder") {  // ModernBertDecoderPredictionHead
+    b.linear("head.dense.weight", nullptr, Kind::mlp, model.hidden_size, model.hidden_size, ParameterSplit::replicated);
+    b.norm("head.norm.weight", "head.norm.bias");
+  }
   b.linear("head.weight", model.lm_head_bias ? "head.bias" : nullptr, Kind::head, model.vocab_size,
            embedding_width(model), ParameterSplit::vocabulary);
   for (ParameterTensor& tensor : b.list) {
@@ -115,13 +128,12 @@ std::int64_t count(const ParameterTensors& tensors) {
 
 std::int64_t parameter_count(const Model& model) {
   std::int64_t sum = count(embedding_parameters(model)) + count(final_parameters(model));
-  std::array<std::array<std::int64_t, 4>, layer_type_count> layers{};
+  std::vector<std::pair<LayerKind, std::int64_t>> counts;
   for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
     const LayerKind kind = layer_kind(model, i);
-    std::int64_t& known =
-        layers[static_cast<std::size_t>(kind.type)][(kind.experts ? 1U : 0U) + (kind.shares_keys ? 2U : 0U)];
-    if (known == 0) known = count(layer_parameters(model, kind));
-    sum += known;
+    auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& one) { return one.first == kind; });
+    if (known == counts.end()) known = counts.insert(known, {kind, count(layer_parameters(model, kind))});
+    sum += known->second;
   }
   return sum;
 }

@@ -41,9 +41,12 @@ using ParameterTensors = std::vector<ParameterTensor>;
 struct LayerKind {
   LayerType type = LayerType::full_attention;  ///< also of layers with a window, where these are not of another shape
   bool experts = false;
-  bool shares_keys = false;  ///< takes keys and values of an earlier layer
+  bool shares_keys = false;        ///< takes keys and values of an earlier layer
+  bool first = false;              ///< of classes whose first layer has other norms than the others
+  std::int32_t shared_block = -1;  ///< of layers that share blocks: the one whose tensors it has, being its first user
   friend bool operator==(const LayerKind& a, const LayerKind& b) {
-    return a.type == b.type && a.experts == b.experts && a.shares_keys == b.shares_keys;
+    return a.type == b.type && a.experts == b.experts && a.shares_keys == b.shares_keys && a.first == b.first &&
+           a.shared_block == b.shared_block;
   }
 };
 

@@ -24,6 +24,8 @@ constexpr Rule zeros_rule{"gradient of zeros", "",
 struct Frame {
   std::int32_t references = 0;
   Tensor input;
+  Kept kept_input;  ///< within another recomputed block: its hooks keep it
+  bool nested = false;
   bool offloaded = false;  ///< the input is in host memory
   bool early_stop = true;
   Forward forward;
@@ -75,7 +77,15 @@ struct FillHooks : SavedTensorHooks {
   }
 };
 
+/// A kept tensor as the argument of a forward that wants its gradient.
+Tensor leaf_of(const Tensor& kept) {
+  Tensor leaf = detach(kept);
+  leaf->requires_grad = true;
+  return leaf;
+}
+
 void Frame::recompute() {
+  const Tensor leaf = nested ? leaf_of(kept_input.unpack()) : Tensor();  // runs the forward around it again
   Run& run = active_run();
   recomputed = true;
   tensors.reserve(static_cast<std::size_t>(holders));
@@ -90,6 +100,11 @@ void Frame::recompute() {
     selective->second_forward = true;
     selective->products = 0;
   }
+  if (nested) {
+    forward(leaf);
+    leaf->grad_fn = Ref<Node>();  // the accumulation node of a leaf holds the leaf
+    return;
+  }
   if (!offloaded) {
     forward(input);
     return;
@@ -97,7 +112,7 @@ void Frame::recompute() {
   const Tensor copy = allocate(input.shape(), input.dtype(), {&offload_rule});
   copy->requires_grad = input.requires_grad();
   forward(copy);
-  copy->grad_fn = Ref<Node>();  // the accumulation node of a leaf holds the leaf
+  copy->grad_fn = Ref<Node>();
 }
 
 }  // namespace
@@ -111,6 +126,9 @@ Tensor checkpoint(Forward forward, Tensor argument, const CheckpointOptions& opt
   if (frame->offloaded) {
     frame->input = allocate_nothing(x.shape(), x.dtype());
     frame->input->requires_grad = x.requires_grad();
+  } else if (run.saved_tensor_hooks != nullptr) {
+    frame->nested = true;
+    frame->kept_input = run.saved_tensor_hooks->pack(x);
   } else {
     note_kept(x, checkpoint_rule);
     frame->input = x;

@@ -10,9 +10,9 @@ constexpr Rule log_softmax_rule{"log_softmax", "log-probabilities: the backward 
 constexpr Rule nll_rule{"nll_loss", "log-probabilities: the backward of the loss needs them",
                         "derivatives.yaml: nll_loss_forward"};
 
+// aten/src/ATen/native/LossNLL.cpp, cross_entropy_loss: with a format given, which autocast leaves alone.
 Tensor log_softmax(Tensor argument) {
-  const Tensor given = std::move(argument);
-  const Tensor x = autocast_fp32(given);
+  const Tensor x = std::move(argument);
   const Ref<Node> node = begin_node(log_softmax_rule, {&x});
   Tensor result = allocate(x.shape(), x.dtype(), {&log_softmax_rule, "log-probabilities"});
   keep(node, result);
@@ -27,7 +27,8 @@ Tensor log_softmax(Tensor argument) {
 
 /// `shape` of the loss: none of a mean, or the rows.
 Tensor negative_log_likelihood(Tensor argument, const Tensor& labels, const Shape& shape) {
-  const Tensor x = std::move(argument);
+  const Tensor given = std::move(argument);
+  const Tensor x = autocast_fp32(given);
   const Ref<Node> node = begin_node(nll_rule, {&x});
   keep(node, x);
   keep(node, labels);

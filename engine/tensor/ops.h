@@ -51,6 +51,7 @@ Tensor relu(Tensor x);
 Tensor tanh(Tensor x);
 Tensor sigmoid(Tensor x);
 Tensor clamp(Tensor x, int limits = 2);  ///< between two numbers, or on one side of one
+Tensor clamp_in_place(Tensor x);         ///< between two numbers
 // In pieces, piecewise.cpp.
 Tensor softplus(Tensor x);
 Tensor exp(Tensor x);

@@ -230,7 +230,7 @@ class StepRules : Rules {
     if (recipe_.precision == Precision::fsdp_bf16 && recipe_.data_parallel != DataParallel::fsdp) {
       contradiction("/recipe/precision", "fsdp_bf16 is the mixed precision of FSDP.",
                     "Set data_parallel to fsdp, or precision to bf16_autocast or bf16_mixed.",
-                    {"/recipe/data_parallel", "fsdp"});
+                    {"/recipe/precision", "bf16_autocast"});
     }
     // torchtitan distributed/utils.py (0b44d4c), maybe_enable_amp: "Mixed precision training is disabled".
     const bool divided = recipe_.tensor_parallel > 1 || recipe_.pipeline_parallel > 1;

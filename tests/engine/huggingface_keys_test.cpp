@@ -70,7 +70,14 @@ TEST_CASE("Hugging Face: keys that change memory and no forward has") {
       {R"({"model_type": "qwen3_moe", "mlp_only_layers": [3]})", "/mlp_only_layers"},
       {R"({"model_type": "smollm3", "num_hidden_layers": 4, "no_rope_layers": [1, 0, 1, 0]})", "/no_rope_layers"},
       {R"({"model_type": "gpt2", "reorder_and_upcast_attn": true})", "/reorder_and_upcast_attn"},
-      {R"({"model_type": "mpt", "attn_config": {"clip_qkv": 6}})", "/attn_config/clip_qkv"},
+      {R"({"model_type": "phi", "qk_layernorm": true})", "/qk_layernorm"},
+      {R"({"model_type": "rwkv", "attention_hidden_size": 512})", "/attention_hidden_size"},
+      {R"({"model_type": "recurrent_gemma", "lru_width": 512})", "/lru_width"},
+      {R"({"model_type": "zamba2", "num_hidden_layers": 12})", "/layers_block_type"},
+      {R"({"model_type": "modernbert-decoder", "classifier_bias": true})", "/classifier_bias"},
+      {R"({"model_type": "bitnet", "quantization_config": {"quant_method": "bitnet", "quantization_mode": "offline",
+        "linear_class": "bitlinear"}})",
+       "/quantization_config"},
       {R"({"model_type": "opt", "layer_norm_elementwise_affine": false})", "/layer_norm_elementwise_affine"},
   }));
   CAPTURE(text);

@@ -127,7 +127,8 @@ Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) c
   return to(total, tokens.dtype());
 }
 
-SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DType dtype) : form_(form) {
+SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DType dtype)
+    : form_(form), jitters_(form.jitter && m.experts.input_jitter) {
   const auto make_router = [&] { router_.emplace(m, dtype); };
   const auto make_experts = [&] {
     if (active_run().settings.legacy_models && SeparateExperts::describe(m))
@@ -156,8 +157,8 @@ SparseFeedForward::SparseFeedForward(const Model& m, const LlamaForm& form, DTyp
 SparseFeedForward::~SparseFeedForward() = default;
 
 Tensor SparseFeedForward::operator()(const Tensor& given) const {
-  const Tensor x = form_.jitter ? jittered(given) : given;
-  const Tensor tokens = form_.jitter ? jittered(rows_of(x)) : rows_of(x);
+  const Tensor x = jitters_ ? jittered(given) : given;
+  const Tensor tokens = jitters_ ? jittered(rows_of(x)) : rows_of(x);
   if (separate_) {
     const Routing routing = (*router_)(tokens);
     return view((*separate_)(tokens, routing), x.shape());

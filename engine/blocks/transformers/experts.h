@@ -74,6 +74,7 @@ class SparseFeedForward : public FeedForwardPart {
 
  private:
   const LlamaForm& form_;
+  bool jitters_;
   std::optional<Router> router_;
   std::optional<RoutedExperts> experts_;
   std::unique_ptr<SeparateExperts> separate_;  ///< in place of experts_ before release 5

@@ -26,6 +26,10 @@ std::unique_ptr<Architecture> make_biogpt(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_persimmon(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_xglm(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_opt(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_modernbert_decoder(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_recurrent_gemma(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_rwkv(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_zamba2(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_phi(const Model& model, DType weights);
 
 }  // namespace trainmem::transformers

@@ -7,7 +7,7 @@ namespace trainmem::transformers {
 namespace {
 
 constexpr const char* unpatched =
-    "bamba,hyperclovax,axk1,mistral4,cohere2_moe,glm_ocr_text,paddleocr_vl_text,qwen3_omni_moe_text";
+    "bamba,bitnet,hyperclovax,axk1,mistral4,cohere2_moe,glm_ocr_text,paddleocr_vl_text,qwen3_omni_moe_text";
 
 /// Blocks whose classes Liger-Kernel is not known to patch.
 bool has_own_block(const LlamaForm& form) {

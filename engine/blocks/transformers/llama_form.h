@@ -86,6 +86,7 @@ struct LlamaForm {
   bool keeps_positions = false;    ///< the model's forward has the positions, its blocks are given none
   bool masks_of_kinds = false;     ///< a mask for each kind of layers that there is, and no other
   bool holds_attention = false;    ///< what attention gives has a variable of its own in the block
+  bool sub_norms = false;          ///< norms before the last layers of attention and MLP
   bool keys_in_place = false;      ///< latent attention: keys are written into one tensor in two pieces
   /// When the experts that all tokens share run, and where they are added.
   enum class Shared { last, first, after_router, averaged } shared = Shared::last;

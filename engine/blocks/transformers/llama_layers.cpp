@@ -42,9 +42,17 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   key_ = Linear(h, k * d, m.attention_bias, dtype, "key");
   value_ = Linear(h, k * value_width_, m.attention_bias, dtype, "value");
   make_output();
+  if (form.sub_norms) output_norm_ = NormLayer(form.norm, {width}, true, false, dtype);
+  for (Linear* each : {&query_, &key_, &value_, &output_}) each->rounds = m.bit_linear;
   if (m.qk_norm == QkNorm::none) return;
   // Of norms of heads Liger-Kernel patches those of Gemma 3 and EXAONE 4, which are not in place.
   const bool patched = active_run().settings.fused.norm && fused_norm(m) == FusedNorm::liger;
+  if (m.model_type == "stablelm") {
+    for (std::int64_t i = 0; i < a.value(); ++i)
+      query_head_norms_.emplace_back(form.norm, Shape{d}, true, false, dtype);
+    for (std::int64_t i = 0; i < k.value(); ++i) key_head_norms_.emplace_back(form.norm, Shape{d}, true, false, dtype);
+    return;
+  }
   const auto norm = [&](const Size& heads) {
     if (m.qk_norm == QkNorm::per_head)
       return NormLayer(patched ? NormLayer::Form::liger : form.norm, {d}, m.norm_weight, false, dtype);
@@ -65,7 +73,21 @@ Tensor heads_apart(Tensor x, Size heads, Size d) {
   return view(std::move(x), shape);
 }
 
+/// Each head (b, 1, s, d) by a norm of its own.
+Tensor norms_of_heads(Tensor x, const std::vector<NormLayer>& norms) {
+  const std::vector<Tensor> heads = split(x, std::vector<Size>(norms.size(), Size(1)), 1);
+  std::vector<Tensor> normed;
+  for (std::size_t i = 0; i < norms.size(); ++i) normed.push_back(norms[i](heads[i]));
+  return concatenate(normed, 1);
+}
+
 }  // namespace
+
+// models/olmo/modeling_olmo.py: OlmoAttention, and models/olmoe.
+void SelfAttention::clip(Tensor& query, Tensor& key, Tensor& value) const {
+  if (model_.clip_qkv <= 0) return;
+  for (Tensor* each : {&query, &key, &value}) *each = clamp_in_place(std::move(*each));
+}
 
 SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const {
   const Size d = model_.head_dim;
@@ -78,6 +100,7 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     Tensor query = query_norm_(from.query());
     Tensor key = key_norm_(from.key());
     Tensor value = from.value();
+    clip(query, key, value);
     result.q = split_heads(std::move(query), a, d);
     result.k = split_heads(std::move(key), k, d);
     result.v = split_heads(std::move(value), k, d);
@@ -87,9 +110,14 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     Tensor query = from.query();
     Tensor key = from.key();
     Tensor value = from.value();
+    clip(query, key, value);
     result.q = split_heads(std::move(query), a, d);
     result.k = split_heads(std::move(key), k, d);
     result.v = split_heads(std::move(value), k, d);
+    if (!query_head_norms_.empty()) {  // models/stablelm/modeling_stablelm.py: StableLmLayerNormPerHead
+      result.q = norms_of_heads(std::move(result.q), query_head_norms_);
+      result.k = norms_of_heads(std::move(result.k), key_head_norms_);
+    }
     return result;
   }
   using At = LlamaForm::QueryKeyNorm;
@@ -232,6 +260,7 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   out = reshape(std::move(out), joined);
   if (heads.gate.defined()) out = multiply(std::move(out), sigmoid(heads.gate));
   if (form_.output_gate == LlamaForm::OutputGate::heads) out = gated_heads(std::move(out), hidden);
+  if (form_.sub_norms) out = output_norm_.at("norm of attention's output", std::move(out));
   out = has_fused_adapter(output_) ? fused_lora(out, output_) : output_(std::move(out));
   return form_.inner_dropout ? dropout(std::move(out), model_.hidden_dropout) : out;
 }
@@ -250,6 +279,8 @@ FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype, Siz
     up_ = Linear(h, i, m.mlp_bias, dtype, "up");
   }
   down_ = Linear(i, h, m.mlp_bias, dtype, "down");
+  if (form.sub_norms) down_norm_ = NormLayer(form.norm, {i}, true, false, dtype);
+  for (Linear* each : {&gate_, &up_, &down_}) each->rounds = m.bit_linear;
   if (m.hidden_act == Activation::xielu) xielu_.emplace(dtype);
 }
 
@@ -269,7 +300,9 @@ Tensor FeedForward::products(const Tensor& given) const {
   }
   if (model_.gated_mlp) {
     Tensor gate = activate(gate_(x), model_.hidden_act);  // before up: C++ leaves the order of operands open
-    return down_(std::move(gate) * up_(x));
+    Tensor product = std::move(gate) * up_(x);
+    if (down_norm_.weight.defined()) product = down_norm_.at("norm of the product", std::move(product));
+    return down_(std::move(product));
   }
   Tensor activated = xielu_ ? (*xielu_)(up_(x))
                             : activate(up_(x), model_.hidden_act);  // what is activated goes before the next layer runs

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/blocks/transformers/xielu.h"
@@ -53,6 +54,8 @@ class SelfAttention : public AttentionPart {
   /// `locals`: parts that stay local variables of the forward.
   void turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin, Locals& locals) const;
 
+  void clip(Tensor& query, Tensor& key, Tensor& value) const;
+
   /// What attention gives, times one number for each head.
   Tensor gated_heads(Tensor out, const Tensor& hidden) const;
 
@@ -63,7 +66,8 @@ class SelfAttention : public AttentionPart {
   Size heads_, key_value_heads_;
   Size value_width_;  ///< of a head
   Linear query_, key_, value_, together_, output_, gate_;
-  NormLayer query_norm_, key_norm_;
+  NormLayer query_norm_, key_norm_, output_norm_;
+  std::vector<NormLayer> query_head_norms_, key_head_norms_;  ///< StableLM: of each head
   Tensor sinks_;
 };
 
@@ -81,6 +85,7 @@ class FeedForward : public FeedForwardPart {
   bool inner_dropout_;
   Size width_;
   Linear gate_, up_, gate_up_, down_;
+  NormLayer down_norm_;
   std::optional<Xielu> xielu_;
 };
 

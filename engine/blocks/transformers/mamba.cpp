@@ -15,7 +15,8 @@ constexpr Rule scale_rule{"projection scale", "a buffer: a number for each proje
 class MambaLayer : public AttentionPart {
  public:
   // Zamba2RMSNormGated; the gated norms of the other classes know no groups.
-  MambaLayer(const Model& m, DType dtype) : sizes_(m.mamba), norm_of_groups_(m.model_type == "nemotron_h") {
+  MambaLayer(const Model& m, DType dtype)
+      : sizes_(m.mamba), norm_of_groups_(m.model_type == "nemotron_h" || m.model_type == "zamba2") {
     const Size heads = m.mamba.n_heads;
     const Size width = heads * Size(m.mamba.d_head);
     const Size channels = width + Size(2) * Size(m.mamba.n_groups) * Size(m.mamba.d_state);

@@ -12,6 +12,7 @@
 #include "engine/tensor/mamba_scan.h"
 #include "engine/tensor/run.h"
 #include "engine/tensor/selective_scan.h"
+#include "engine/tensor/token_steps.h"
 
 namespace trainmem::transformers {
 
@@ -19,21 +20,8 @@ namespace {
 
 constexpr const char* source = "transformers models/mamba/modeling_mamba.py: mamba_selective_scan";
 constexpr Rule recurrence_rule{"recurrence", "states of every token: its backward needs them", source};
-constexpr Rule slice_rule{"slice", "", "derivatives.yaml: slice.Tensor (slice_backward)"};
 constexpr Rule norm_rule{"norm weight", "a buffer that the kernels read",
                          "transformers models/falcon_mamba/modeling_falcon_mamba.py: FalconMambaWeightlessRMSNorm"};
-
-/// x[:]: a view, whose backward writes the gradient into zeros of its size.
-Tensor whole(const Tensor& x) {
-  const Ref<Node> node = begin_node(slice_rule, {&x});
-  Tensor result = alias(x, x.shape(), x->strides);
-  if (node)
-    node->backward = [](Backward& b) {
-      b.give(0, allocate(b.gradient().shape(), b.gradient().dtype(), {&slice_rule}));
-    };
-  finish_node(node, result);
-  return result;
-}
 
 /// States of one token after another, and what they give: the loop of mamba_selective_scan. All but two tokens are one
 /// operation, which keeps what theirs would. Every token's backward gives its part of the decays and of the inputs in
@@ -52,16 +40,16 @@ class Recurrence {
 
  private:
   /// x[:, :, token].
-  static Tensor at_token(const Tensor& x) { return select(whole(whole(x)), 2, 0); }
+  static Tensor last_at_token(const Tensor& x) { return select(whole_slice(whole_slice(x)), 2, 0); }
 
   void step() {
-    Tensor decay = at_token(decays_);
+    Tensor decay = last_at_token(decays_);
     Tensor faded = multiply(std::move(decay), state_);
-    Tensor input = at_token(inputs_);
+    Tensor input = last_at_token(inputs_);
     state_ = add(std::move(faded), std::move(input));
     const Tensor low = to(state_, dtype_);
-    const Tensor read = unsqueeze(whole(select(whole(out_), 1, 0)), 2);
-    parts_.push_back(unsqueeze(at_token(bmm(low, read)), 2));
+    const Tensor read = unsqueeze(whole_slice(at_token(out_)), 2);
+    parts_.push_back(unsqueeze(last_at_token(bmm(low, read)), 2));
   }
 
   void pass(std::int64_t tokens) {

@@ -41,7 +41,8 @@ class MptBlock : public Block {
     const Size a = model_.num_attention_heads;
     const Size d = model_.head_dim;
     const Size s = hidden.size(1);
-    const Tensor mixed = query_key_value_(hidden);
+    Tensor mixed = query_key_value_(hidden);
+    if (model_.clip_qkv > 0) mixed = clamp(mixed);
     const std::vector<Tensor> parts = split(mixed, {h, h, h}, 2);
     const Tensor query = split_heads(parts[0], a, d);
     const Tensor key = split_heads(parts[1], a, d);

@@ -26,6 +26,12 @@ LlamaForm latent(const char* model_type) {
   return result;
 }
 
+LlamaForm bitnet() {
+  LlamaForm result = form("bitnet");
+  result.sub_norms = true;
+  return result;
+}
+
 LlamaForm minicpm3() {
   LlamaForm result = form("minicpm3");
   result.scaled_embedding = result.integer_scale = true;
@@ -167,6 +173,7 @@ const LlamaForm forms[] = {form("cwm"),
                            latent("youtu"),
                            latent("deepseek_v32"),
                            latent("glm_moe_dsa"),
+                           bitnet(),
                            minicpm3(),
                            afmoe(),
                            hy_v3(),

@@ -32,10 +32,7 @@ void read_rope_where_sliding(Model& model, const HuggingFaceKeys&, Issues&) {
   model.nope_every = model.sliding_window > 0 ? model.sliding_window_pattern : 0;
 }
 
-void read_clip_qkv(Model&, const HuggingFaceKeys& keys, Issues& issues) {
-  if (keys.find({"clip_qkv"}) != nullptr)
-    report_not_modelled_key(issues, "clip_qkv", "Clipped queries, keys and values are not modelled.");
-}
+void read_clip_qkv(Model& model, const HuggingFaceKeys& keys, Issues&) { keys.read(model.clip_qkv, {"clip_qkv"}); }
 
 void read_jitter(Model&, const HuggingFaceKeys& keys, Issues& issues) {
   double noise = 0;

@@ -25,7 +25,7 @@ void set_all_biases(Model& model, bool bias);
 /// RoPE in the sliding layers only; EXAONE has it everywhere where nothing slides.
 void read_rope_where_sliding(Model& model, const HuggingFaceKeys& keys, Issues& issues);
 
-/// Refuses clip_qkv.
+/// The limit of queries, keys and values.
 void read_clip_qkv(Model& model, const HuggingFaceKeys& keys, Issues& issues);
 
 /// Refuses router_jitter_noise.

@@ -32,6 +32,7 @@ std::span<const HuggingFaceClass> huggingface_classes_experts();
 std::span<const HuggingFaceClass> huggingface_classes_deepseek();
 std::span<const HuggingFaceClass> huggingface_classes_hybrid();
 std::span<const HuggingFaceClass> huggingface_classes_mamba();
+std::span<const HuggingFaceClass> huggingface_classes_recurrent();
 std::span<const HuggingFaceClass> huggingface_classes_sliding();
 
 }  // namespace trainmem

@@ -196,12 +196,11 @@ Model phimoe() {
   return model;
 }
 
-void read_phimoe(Model& model, const Keys& keys, Issues& issues) {
+void read_phimoe(Model& model, const Keys& keys, Issues&) {
   keys.read(model.lm_head_bias, {"lm_head_bias"});
   double jitter = 0;
   keys.read(jitter, {"input_jitter_noise"});
-  if (jitter == 0)
-    report_not_modelled_key(issues, "input_jitter_noise", "Experts of this class without jitter are not modelled.");
+  model.experts.input_jitter = jitter > 0;
 }
 
 Model mellum() {

@@ -219,10 +219,7 @@ void read_mpt(Model& model, const Keys& keys, Issues& issues) {
   keys.read(model.attention_dropout, {"attn_config.attn_pdrop"});
   model.hidden_dropout = model.attention_dropout;
   keys.read(model.num_key_value_heads, {"attn_config.kv_n_heads"});
-  double clip = 0;
-  keys.read(clip, {"attn_config.clip_qkv"});
-  if (clip != 0)
-    report_not_modelled_key(issues, "attn_config/clip_qkv", "Clipped queries, keys and values are not modelled.");
+  keys.read(model.clip_qkv, {"attn_config.clip_qkv"});
   if (keys.flag("attn_config.rope", false))
     report_not_modelled_key(issues, "attn_config/rope", "MPT with RoPE is not modelled.");
   if (keys.flag("attn_config.alibi", true)) return;

@@ -70,6 +70,24 @@ void read_seed_oss(Model& model, const Keys& keys, Issues&) {
   keys.read(model.attention_output_bias, {"attention_out_bias"});
 }
 
+Model bitnet() {
+  Model model = of_class("bitnet", 128256, 2560, 30, 20, 5, 6912, 2048);
+  model.hidden_act = Activation::relu2;
+  return model;
+}
+
+// Released with their full weights, the models round them in every forward; with packed ones they are not trained.
+void read_bitnet(Model& model, const Keys& keys, Issues& issues) {
+  const auto* mode = keys.find({"quantization_config.quantization_mode"});
+  const auto* layers = keys.find({"quantization_config.linear_class"});
+  const bool online = mode != nullptr && mode->text == "online";
+  model.bit_linear = online && layers != nullptr && layers->text == "autobitlinear";
+  if (keys.find({"quantization_config.quant_method"}) != nullptr && !model.bit_linear)
+    report_not_modelled_key(
+        issues, "quantization_config",
+        "Weights that are stored in three values, which transformers does not train, are not modelled.");
+}
+
 Model qwen2() {
   Model model = of_class("qwen2", 151936, 4096, 32, 32, 32, 22016, 32768);
   model.attention_bias = true;
@@ -196,8 +214,8 @@ Model stablelm() {
   return model;
 }
 
-void read_stablelm(Model& model, const Keys& keys, Issues& issues) {
-  read_qk_layernorm(model, keys, issues);
+void read_stablelm(Model& model, const Keys& keys, Issues&) {
+  if (keys.flag("qk_layernorm", false)) model.qk_norm = QkNorm::per_head;
   if (!keys.flag("use_parallel_residual", false)) return;
   model.parallel_attention_mlp = true;
   model.norms_per_layer = 1;
@@ -214,6 +232,7 @@ const HuggingFaceClass classes[] = {
     {smollm3(), all, read_smollm3},
     {arcee(), all},
     {seed_oss(), queries_keys_values, read_seed_oss},
+    {bitnet(), all, read_bitnet},
     {qwen2(), none},
     {qwen2_vl("qwen2_vl_text"), none},
     {qwen2_vl("qwen2_5_vl_text"), none},

@@ -1,5 +1,5 @@
 // The configuration classes whose layers with a window are other layers than those without: laguna, mimo_v2_flash have
-// heads of another number there, granite_swa and granitemoe_swa have their own turn of both kinds.
+// heads of another number there, granite_swa, granitemoe_swa and modernbert-decoder have their own turn of both kinds.
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5.16.
 #include <string>
@@ -210,9 +210,44 @@ void read_mimo_v2_flash(Model& model, const Keys& keys, Issues& issues) {
   check_own_class(model, keys, issues);
 }
 
+Model modernbert_decoder() {
+  Model model = of_class("modernbert-decoder", 50368, 768, 22, 12, 0, 1152, 8192);
+  model.hidden_act = Activation::gelu;
+  model.norm = Norm::layernorm;
+  model.embedding_norm = true;
+  model.lm_head_bias = true;
+  model.tie_word_embeddings = true;
+  model.sliding_window = 64;
+  model.layer_types = "full_attention,2*sliding_attention";
+  return model;
+}
+
+// models/modernbert_decoder/configuration_modernbert_decoder.py: the window is half of what local_attention says.
+void read_modernbert_decoder(Model& model, const Keys& keys, Issues& issues) {
+  std::int64_t both_sides = 128;
+  keys.read(both_sides, {"local_attention"});
+  model.sliding_window = both_sides / 2;
+  std::int64_t every = 3;
+  keys.read(every, {"global_attn_every_n_layers"});
+  if (keys.find({"layer_types.0"}) == nullptr && every > 0) {
+    model.layer_types = word(full);
+    if (every > 1) model.layer_types += "," + std::to_string(every - 1) + "*" + word(sliding);
+  }
+  keys.read(model.norm_bias, {"norm_bias"});
+  keys.read(model.lm_head_bias, {"decoder_bias"});
+  keys.read(model.hidden_dropout, {"mlp_dropout"});
+  if (keys.flag("classifier_bias", false))
+    report_not_modelled_key(issues, "classifier_bias", "A bias of this class's prediction head is not modelled.");
+  const auto* activation = keys.find({"classifier_activation"});
+  if (activation != nullptr && activation->text != "gelu")
+    report_not_modelled_key(issues, "classifier_activation",
+                            "Another activation of this class's prediction head than GELU is not modelled.");
+}
+
 using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
+    {modernbert_decoder(), all, read_modernbert_decoder},
     {laguna(), all, read_laguna},
     {granite_swa(), all, read_granite_swa},
     {granitemoe_swa(), all, read_granitemoe_swa},

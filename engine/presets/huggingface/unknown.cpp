@@ -14,9 +14,9 @@ struct Reason {
 };
 
 constexpr Reason reasons[] = {
-    {"zamba,zamba2,plamo2", "its state-space layers (Mamba)",
+    {"zamba,plamo2", "its state-space layers (Mamba)",
      "Use a model of attention and MLP layers, dense or with experts."},
-    {"rwkv,rwkv7,xlstm,recurrent_gemma", "its recurrent layers",
+    {"rwkv5,rwkv6,rwkv7,xlstm", "its recurrent layers",
      "Use a model of attention and MLP layers, dense or with experts."},
     {"kimi_linear", "its linear attention (Kimi Delta Attention)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},

@@ -181,7 +181,7 @@ pageTest('bad pastes are named, and nothing changes', {}, async page => {
   for (const [text, said] of [
     ['hello', /of no kind that is known/],
     ['{"model": ', /cannot be used/],
-    ['{"model_type": "rwkv", "transformers_version": "4.44"}', /rwkv/],
+    ['{"model_type": "xlstm", "transformers_version": "4.44"}', /xlstm/],
     ['{"model": "llama2-7b", "gpu": "h100-sxm", "recipe": {"micro_batch": 2}}', /micro_batch/],
     ['<script>alert(1)</script> --x', /None of these options/],
     ['--num-layers 4 --hidden-size 64', /size of the vocabulary/],
