@@ -109,10 +109,12 @@ void backward(Backward& b, std::int64_t gpus, bool gathers) {
     Shape half = k.shape();
     if (i > 0) half[2] = half[2] / Size(2);
     {
-      const Tensor scratch = flash_backward_scratch(q, k);
-      Tensor of_query = make(q.shape(), dtype, ring_rule, "gradient of query");
-      Tensor of_key = make(half, dtype, ring_rule, "gradient of key");
-      Tensor of_value = make(half, dtype, ring_rule, "gradient of value");
+      Tensor of_query, of_key, of_value;
+      flash_backward(q, k, false, [&] {
+        of_query = make(q.shape(), dtype, ring_rule, "gradient of query");
+        of_key = make(half, dtype, ring_rule, "gradient of key");
+        of_value = make(half, dtype, ring_rule, "gradient of value");
+      });
       query_part = std::move(of_query);
       key_part = std::move(of_key);
       value_part = std::move(of_value);

@@ -78,10 +78,11 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotP
       const Tensor output = contiguous_heads(kept[3]);
       const DType dtype = query.dtype();
       const Shape& s = query.shape();
-      const Tensor scratch = flash_backward_scratch(query, key, packed);
-      b.give(0, allocate_like(query, s, dtype, {&flash_rule, "gradient of query"}));
-      b.give(1, allocate_like(key, key.shape(), dtype, {&flash_rule, "gradient of key"}));
-      b.give(2, allocate_like(kept[2], kept[2].shape(), dtype, {&flash_rule, "gradient of value"}));
+      flash_backward(query, key, packed, [&] {
+        b.give(0, allocate_like(query, s, dtype, {&flash_rule, "gradient of query"}));
+        b.give(1, allocate_like(key, key.shape(), dtype, {&flash_rule, "gradient of key"}));
+        b.give(2, allocate_like(kept[2], kept[2].shape(), dtype, {&flash_rule, "gradient of value"}));
+      });
     };
   finish_node(node, results[0]);
   return std::move(results[0]);
@@ -225,14 +226,30 @@ Tensor aligned_mask(Tensor mask) {
 
 }  // namespace
 
-Tensor flash_backward_scratch(const Tensor& query, const Tensor& key, bool packed) {
+void flash_backward(const Tensor& query, const Tensor& key, bool packed, const std::function<void()>& make_gradients) {
   const Shape& s = query.shape();
   const Size rows = packed ? s[2] + Size(128) : round_up(s[2], 128);
   const Size width = s[3].value() <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
-  Size bytes = s[0] * s[1] * rows * (width + Size(1)) * Size(element_bytes(DType::float32));
-  if (key.size(1) != s[1])
-    bytes = bytes + Size(2) * s[0] * key.size(2) * s[1] * s[3] * Size(element_bytes(query.dtype()));
-  return allocate({bytes}, DType::uint8, {&flash_backward_rule, "gradients and row sums (scratch)", true});
+  const bool grouped = key.size(1) != s[1];
+  const Shape of_all_heads{s[0], key.size(2), s[1], s[3]};
+  const auto scratch = [](const Shape& shape, DType dtype, const char* role) {
+    return allocate(shape, dtype, {&flash_backward_rule, role, true});
+  };
+  if (DispatchMode::is_on()) {
+    Size bytes = s[0] * s[1] * rows * (width + Size(1)) * Size(element_bytes(DType::float32));
+    if (grouped) bytes = bytes + Size(2) * of_all_heads.elements() * Size(element_bytes(query.dtype()));
+    const Tensor together = scratch({bytes}, DType::uint8, "gradients and row sums (scratch)");
+    make_gradients();
+    return;
+  }
+  make_gradients();
+  const Tensor sums = scratch({s[0], s[1], rows}, DType::float32, "row sums (scratch)");
+  const Tensor of_query = scratch({s[0], rows, s[1], width}, DType::float32, "fp32 gradient of query (scratch)");
+  Tensor of_key, of_value;
+  if (grouped) {
+    of_key = scratch(of_all_heads, query.dtype(), "gradient of key for every head (scratch)");
+    of_value = scratch(of_all_heads, query.dtype(), "gradient of value for every head (scratch)");
+  }
 }
 
 AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v,
