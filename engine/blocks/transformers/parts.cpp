@@ -48,7 +48,8 @@ Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool
 Tensor repeat_kv(const Tensor& x, Size times) {
   if (times == 1) return x;
   const Shape& s = x.shape();
-  return reshape(expand(unsqueeze(x, 2), {s[0], s[1], times, s[2], s[3]}), {s[0], s[1] * times, s[2], s[3]});
+  const Tensor apart = colons(unsqueeze(colons(x, 2), 2), 2);  // hidden_states[:, :, None, :, :]
+  return reshape(expand(apart, {s[0], s[1], times, s[2], s[3]}), {s[0], s[1] * times, s[2], s[3]});
 }
 
 Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, AttentionKernel kernel,
