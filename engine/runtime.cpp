@@ -42,7 +42,9 @@ RuntimeRow context_row(GpuArchitecture g) {
       row.bytes = {481 * mib, 727 * mib, 1700 * mib};
       row.source =
           "A100: 0.47 GiB with lazy loading and 0.92 GiB without (PyTorch 2.1, CUDA 12.1), 0.71 GiB in a newer run "
-          "(stas00/ml-engineering); 1.66 GiB between nvidia-smi and reserved memory in three runs on one A100 "
+          "(stas00/ml-engineering); 520 MiB beside what is computed in four runs of PyTorch 2.4 on one A100 "
+          "(fms-acceleration a100_80gb_liger.csv); 1.66 GiB between nvidia-smi and reserved memory in three runs on "
+          "one A100 "
           "(fms-acceleration a100_80gb.csv)";
       if (g != GpuArchitecture::ampere) row.source += "; taken over from the A100";
       return row;
