@@ -92,6 +92,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"drawn_pairs", 0},
       {"drawn_plain", 0},
       {"drawn_released", 0},
+      {"drawn_unusual", 0},
       {"drawn_further", 0},
       {"drawn_fsdp1", 0},
       {"drawn_fsdp1_words", 0},
