@@ -232,44 +232,16 @@ bool OptimizerWalk::walk_on(std::size_t n, Variables& variables) const {
   return walked;
 }
 
-/// Whether a variable that a matrix leaves is not replaced by a vector.
-bool OptimizerWalk::outlives_vectors() const {
-  std::array<bool, optimizer_slots> left{};
-  std::array<bool, optimizer_slots> replaced{};
-  for (const StepLine& line : facts_.lines) {
-    if (line.action == StepAction::take) continue;
-    const bool of_matrices = line.only == Only::matrices || line.only == Only::not_bf16_matrices;
-    if (of_matrices) at(left, line.slot) = line.action == StepAction::make;
-    if (!of_matrices) at(replaced, line.slot) = true;
-  }
-  for (std::size_t i = 0; i < left.size(); ++i)
-    if (left[i] && !replaced[i]) return true;
-  return false;
-}
-
 void OptimizerWalk::step(const OptimizerWalk* next_part) {
   const std::vector<RegisteredParameter>& parameters = active_run().parameters;
   if (facts_.order == StepOrder::one_by_one) {
     make_states();
     Variables variables;
-    const auto reset = [&variables] {
-      for (Tensor& variable : variables) variable.reset();
-    };
     const auto let_go = [&](std::size_t next) {
       // A variable holds its tensor until the next parameter's is there. A layer that is repeated must not end what
       // began before it: what a stretch leaves behind meets the next one's parameters here, before that begins.
-      const std::size_t after = first_after(next);
-      if (!walk_on(after, variables) && next_part != nullptr) next_part->walk_on(0, variables);
-      reset();
-      if (after == next || !outlives_vectors()) return;
-      // The last of repeated layers meets what follows them.
-      std::size_t matrix = next;
-      while (matrix > after && !(steps(matrix - 1) && parameters[matrix - 1].tensor.rank() >= 2)) --matrix;
-      if (matrix == after) return;
-      for (std::size_t i = matrix - 1; i < next; ++i)
-        if (steps(i)) walk(parameters[i].tensor, variables);
-      walk_on(next, variables);
-      reset();
+      if (!walk_on(first_after(next), variables) && next_part != nullptr) next_part->walk_on(0, variables);
+      for (Tensor& variable : variables) variable.reset();
     };
     for_each_parameter(
         [&](std::size_t i, const Tensor& parameter) {

@@ -71,7 +71,6 @@ class OptimizerWalk {
   void walk(const Tensor& parameter, Variables& variables) const;
   /// The same for parameters from the n-th on, until these have replaced what the variables hold; false: there is none.
   bool walk_on(std::size_t n, Variables& variables) const;
-  bool outlives_vectors() const;
   /// Steps the parameters that are not `done`, format by format.
   void step_lists(std::vector<bool> done);
   void walk_lists(const std::vector<bool>& group, std::array<List, optimizer_slots>& lists) const;
