@@ -15,6 +15,13 @@ namespace trainmem {
 
 namespace {
 
+/// torchtune modules/attention_utils.py asks PyTorch for attention, also where transformers' forward stands for its
+/// own.
+AttentionKernel attention_of(const Recipe& recipe) {
+  const bool always_asks = recipe.framework == Framework::torchtune && recipe.attention == AttentionKernel::eager;
+  return always_asks ? AttentionKernel::sdpa : recipe.attention;
+}
+
 /// Whether a layer's forward runs again in backward.
 bool recomputes(const Recipe& recipe, std::int64_t layer) {
   switch (recipe.recomputation) {
@@ -145,8 +152,8 @@ Tensor CausalModel::hidden_states(const Tensor& ids) {
     architecture_->around_positions = [this](const Tensor& positions, const Forward& table) {
       return wrapper_->after_forward(position_group_, table(wrapper_->before_forward(position_group_, positions)));
     };
-  ForwardState state =
-      part_.first ? architecture_->begin(ids, recipe_.attention) : architecture_->resume(ids, recipe_.attention);
+  ForwardState state = part_.first ? architecture_->begin(ids, attention_of(recipe_))
+                                   : architecture_->resume(ids, attention_of(recipe_));
   state.inputs.repeated_heads = state.sliding_inputs.repeated_heads = conventions_.repeats_heads;
   architecture_->after_embedding = nullptr;
   Tensor hidden = std::move(state.hidden);
