@@ -148,6 +148,7 @@ Tensor Adapter::beside_quantized(Tensor base, Tensor x) const {
   const DType dtype = base.dtype();
   const bool converts = !active_run().autocast.enabled;
   base = clone(std::move(base));
+  if (active_run().compiled_region != 0) return (*this)(std::move(base), std::move(x));
   if (converts) x = to(std::move(x), a.dtype());
   Tensor low = product(0, trainmem::dropout(x, dropout));
   Tensor branch = multiply_number(product(1, std::move(low)));
