@@ -44,7 +44,8 @@ constexpr ModuleName modules[] = {
 }  // namespace
 
 std::string_view projections_of_module(std::string_view module, std::string_view model_type) {
-  if (module == "c_proj" && has_item("gpt2,gpt_bigcode", model_type)) return "down,o";  // two layers have that name
+  if (module == "c_proj" && has_item("gpt2,gpt_bigcode,openai-gpt", model_type))
+    return "down,o";  // two layers have that name
   for (const ModuleName& known : modules)
     if (known.module == module) return known.projections;
   return {};

@@ -123,6 +123,13 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
         "Give it as config.json does.");
   }
   const Model& model = config.model;
+  if (type == "openai-gpt" && config.recipe.recomputation != Recomputation::none) {
+    issues.push_back({"not_yet_modelled",
+                      "/recipe/recomputation",
+                      "transformers' class of " + type + " has no gradient checkpointing.",
+                      "Set it to none.",
+                      {"/recipe/recomputation", "none"}});
+  }
   if ((type == "falcon" || type == "stablelm") && !model.parallel_attention_mlp && model.norms_per_layer < 2) {
     issues.push_back(
         {"not_yet_modelled",

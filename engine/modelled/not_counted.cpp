@@ -17,8 +17,8 @@ std::vector<std::string> not_counted(const Config& config) {
   sentences.emplace_back("What your own code allocates beside the model: data on the GPU, metrics, evaluation.");
   sentences.emplace_back("Scratch of kernels other than flash attention's backward and cuBLAS's workspaces.");
   if (torch &&
-      (type == "gptj" || type == "codegen" || type == "gpt_neo" || type == "bloom" || type == "mpt" || type == "xglm" ||
-       config.model.attention_sinks) &&
+      (type == "gptj" || type == "openai-gpt" || type == "codegen" || type == "gpt_neo" || type == "bloom" ||
+       type == "mpt" || type == "xglm" || config.model.attention_sinks) &&
       recipe.attention != AttentionKernel::eager)
     sentences.emplace_back("transformers has eager attention only for this model: that is what is counted.");
   if (recipe.quantization != Quantization::none)

@@ -8,6 +8,8 @@ namespace trainmem {
 ParameterLayout parameter_layout(std::string_view type) {
   using Norms = NormRegistration;
   if (type == "gpt2") return {.norms = Norms::before_each, .fused_query_key_value = true, .transposed_linear = true};
+  if (type == "openai-gpt")
+    return {.norms = Norms::after_each, .fused_query_key_value = true, .transposed_linear = true};
   if (type == "megatron-gpt")
     return {.norms = Norms::before_each, .fused_query_key_value = true, .fused_gate_up = true};
   if (type == "gpt_bigcode" || type == "codegen") return {.norms = Norms::before_each, .fused_query_key_value = true};

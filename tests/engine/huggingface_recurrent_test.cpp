@@ -13,6 +13,8 @@ using namespace trainmem;
 
 TEST_CASE("Hugging Face: recurrent models, BitNet and Ettin are the models of their presets") {
   const auto [preset, text] = GENERATE(table<std::string, std::string>({
+      {"openai-gpt", R"({"model_type": "openai-gpt", "afn": "gelu", "n_ctx": 512, "n_embd": 768, "n_head": 12,
+        "n_layer": 12, "n_positions": 512, "vocab_size": 40478})"},
       {"rwkv4-169m", R"({"model_type": "rwkv", "attention_hidden_size": 768, "context_length": 1024,
         "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "rescale_every": 6,
         "tie_word_embeddings": false, "vocab_size": 50277})"},
@@ -51,6 +53,7 @@ TEST_CASE("Hugging Face: recurrent models, BitNet and Ettin are the models of th
 // published one, too.
 TEST_CASE("Hugging Face: parameters of recurrent models, BitNet, Ettin, StableLM 2 and Phi's experts") {
   const auto [preset, count] = GENERATE(table<std::string, std::int64_t>({
+      {"openai-gpt", 116'534'784},
       {"rwkv4-169m", 169'342'464},
       {"rwkv4-1.5b", 1'515'106'304},
       {"rwkv4-7b", 7'392'649'216},

@@ -21,6 +21,7 @@ std::unique_ptr<Architecture> make_architecture(const Model& model, DType weight
   if (type == "phi") return make_phi(model, weights);
   if (type == "recurrent_gemma") return make_recurrent_gemma(model, weights);
   if (type == "rwkv") return make_rwkv(model, weights);
+  if (type == "openai-gpt") return make_openai_gpt(model, weights);
   if (type == "zamba2") return make_zamba2(model, weights);
   if (type == "modernbert-decoder") return make_modernbert_decoder(model, weights);
   return make_llama(model, weights);  // the families of its kind; null for what is unknown

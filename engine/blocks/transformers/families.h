@@ -25,6 +25,7 @@ std::unique_ptr<Architecture> make_gpt_neox(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_biogpt(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_persimmon(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_xglm(const Model& model, DType weights);
+std::unique_ptr<Architecture> make_openai_gpt(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_opt(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_modernbert_decoder(const Model& model, DType weights);
 std::unique_ptr<Architecture> make_recurrent_gemma(const Model& model, DType weights);

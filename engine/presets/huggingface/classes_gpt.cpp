@@ -43,6 +43,34 @@ void read_gpt2(Model& model, const Keys& keys, Issues& issues) {
     report_not_modelled_key(issues, "reorder_and_upcast_attn", "Eager attention in fp32 is not modelled.");
 }
 
+/// The first GPT, whose norms stand on sums.
+Model openai_gpt() {
+  Model model = gpt2();
+  model.model_type = "openai-gpt";
+  model.vocab_size = 40478;
+  model.max_position_embeddings = 512;
+  model.norm_placement = NormPlacement::post;
+  model.final_norm = false;
+  return model;
+}
+
+// models/openai/configuration_openai.py: "gelu" is the function that others call gelu_new. The MLP is four times as
+// wide.
+void read_openai_gpt(Model& model, const Keys& keys, Issues& issues) {
+  model.learned_positions = model.max_position_embeddings;
+  model.intermediate_size = 4 * model.hidden_size;
+  const auto* activation = keys.find({"afn"});
+  model.hidden_act = Activation::gelu_new;
+  if (activation == nullptr || activation->text == "gelu") return;
+  if (activation->text == "relu") {
+    model.hidden_act = Activation::relu;
+  } else if (activation->text == "silu" || activation->text == "swish") {
+    model.hidden_act = Activation::silu;
+  } else {
+    report_not_modelled_key(issues, "afn", "The class knows no activation of this name.");
+  }
+}
+
 Model gpt_bigcode() {
   Model model = gpt2();
   model.model_type = "gpt_bigcode";
@@ -284,13 +312,21 @@ void read_starcoder2(Model& model, const Keys& keys, Issues&) { set_all_biases(m
 using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
-    {gpt2(), none, read_gpt2},        {gpt_bigcode(), none, read_gpt_bigcode},
-    {gpt_neo(), none, read_gpt2},     {gpt_neox(), all, read_gpt_neox},
-    {gptj(), none, read_gptj},        {codegen(), none, read_gptj},
-    {opt(), none, read_opt},          {bloom(), none, read_bloom},
-    {mpt(), none, read_mpt},          {falcon(), none, read_falcon},
-    {phi(), none, read_qk_layernorm}, {starcoder2(), none, read_starcoder2},
-    {biogpt(), none, read_biogpt},    {persimmon(), none, read_persimmon},
+    {openai_gpt(), none, read_openai_gpt},
+    {gpt2(), none, read_gpt2},
+    {gpt_bigcode(), none, read_gpt_bigcode},
+    {gpt_neo(), none, read_gpt2},
+    {gpt_neox(), all, read_gpt_neox},
+    {gptj(), none, read_gptj},
+    {codegen(), none, read_gptj},
+    {opt(), none, read_opt},
+    {bloom(), none, read_bloom},
+    {mpt(), none, read_mpt},
+    {falcon(), none, read_falcon},
+    {phi(), none, read_qk_layernorm},
+    {starcoder2(), none, read_starcoder2},
+    {biogpt(), none, read_biogpt},
+    {persimmon(), none, read_persimmon},
     {xglm(), none, read_xglm},
 };
 
