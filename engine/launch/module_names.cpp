@@ -37,15 +37,23 @@ constexpr ModuleName modules[] = {
     {"c_proj", "down"},
     {"fc1", "up"},
     {"fc2", "down"},
+    {"Wi", "gate,up"},
+    {"Wo", "down,o"},  // of ModernBERT: two layers have that name
     {"dense_h_to_4h", "up"},
     {"dense_4h_to_h", "down"},
 };
+
+constexpr ModuleName of_rwkv[] = {{"key", "k,up"}, {"value", "v,down"}, {"receptance", "other"}, {"output", "o"}};
 
 }  // namespace
 
 std::string_view projections_of_module(std::string_view module, std::string_view model_type) {
   if (module == "c_proj" && has_item("gpt2,gpt_bigcode,openai-gpt", model_type))
-    return "down,o";  // two layers have that name
+    return "down,o";           // two layers have that name
+  if (model_type == "rwkv") {  // layers of attention and MLP have names in common
+    for (const ModuleName& known : of_rwkv)
+      if (known.module == module) return known.projections;
+  }
   for (const ModuleName& known : modules)
     if (known.module == module) return known.projections;
   return {};

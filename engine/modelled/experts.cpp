@@ -118,6 +118,12 @@ constexpr Missing<Config> all_missing[] = {
      "Choose framework transformers.",
      [](const Config& c) { return has_own_layers(c) && parameter_layout(c.model.model_type).sub_norms; },
      to_transformers},
+    {"/model/qk_norm", "A norm for each head with weights of its own, in this framework, is",
+     "Choose framework transformers.",
+     [](const Config& c) {
+       return has_own_layers(c) && c.model.model_type == "stablelm" && c.model.qk_norm != QkNorm::none;
+     },
+     to_transformers},
     {"/model/clip_qkv", "Clipped queries, keys and values, in this framework, are", "Choose framework transformers.",
      [](const Config& c) { return has_own_layers(c) && c.model.clip_qkv > 0; }, to_transformers},
     {"/recipe/quantization", "Quantised weights of layers that round theirs to three values are", "Set it to none.",

@@ -108,6 +108,21 @@ TEST_CASE("Hugging Face: jitter and weights of three values are as the configura
   CHECK(issues.empty());
 }
 
+TEST_CASE("modelled: Megatron has no norm of each head, no clipped queries and no norms within attention") {
+  const auto [preset, path] = GENERATE(table<const char*, const char*>({{"stablelm2-12b", "/model/qk_norm"},
+                                                                        {"olmo-7b-0424", "/model/clip_qkv"},
+                                                                        {"bitnet-b1.58-2b", "/model/model_type"}}));
+  CAPTURE(preset);
+  Issues issues;
+  Config config;
+  apply_model_preset(preset, config, issues);
+  config.recipe.framework = Framework::megatron;
+  report_not_modelled(config, issues);
+  bool found = false;
+  for (const Issue& issue : issues) found = found || issue.path == path;
+  CHECK(found);
+}
+
 TEST_CASE("modelled: weights that layers share are not divided, and not recomputed in part") {
   const auto [change, path] = GENERATE(table<void (*)(Recipe&), const char*>({
       {[](Recipe& r) { r.data_parallel = DataParallel::fsdp, r.data_parallel_size = 8; }, "/recipe/data_parallel"},
