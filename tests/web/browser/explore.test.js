@@ -204,8 +204,12 @@ pageTest('compare: A is pinned, B follows the fields, both stand in the link and
   await page.getByRole('button', { name: 'Compare', exact: true }).click();
   await page.locator('#compare').waitFor();
   assert.match(await page.locator('#compare .sets').innerText(), /^B is A/);
+  assert.equal(await page.locator('#compare tr').count(), 0, 'nothing differs yet');
   await page.getByLabel('Sequence length', { exact: true }).fill('8k');
   await settled(page);
+  const parts = page.locator('#compare tr:has(.swatch)');
+  assert.ok(!(await parts.allInnerTexts()).some(text => /same/.test(text)));
+  assert.match(await page.locator('#compare .sets').innerText(), /^The same in both: .*optimizer states/);
   assert.match(await page.locator('#compare .sets').innerText(), /Sequence length 4,096 → 8,192/);
   assert.equal(await fragment(page), 'v=1&a.model=llama2-7b&a.gpu=h100-sxm&b.seq=8192&end');
   const shown = await page.locator('#compare tbody').innerText();

@@ -132,6 +132,8 @@ pageTest(
     await page.getByRole('button', { name: 'Compare' }).click();
     const comparison = page.locator('#compare');
     await comparison.waitFor();
+    await page.getByLabel('Micro-batch size', { exact: true }).fill('4');
+    await comparison.locator('td[title]').first().waitFor();
     const place = async selector => comparison.locator(selector).first().boundingBox();
     const [title, button] = [await place('h3'), await place('button')];
     assert.ok(title.y + title.height <= button.y, JSON.stringify({ title, button }));

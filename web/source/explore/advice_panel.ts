@@ -87,8 +87,8 @@ export function advicePanel(explorer: Explorer, advice: Advice | undefined, stal
   const shown = whole ? all : all.slice(0, few);
   const costs = [...new Set(shown.map(({ cost }) => cost))];
   const body = () => html`<p class="lead">
-      Three questions about the peak, what would make it fit if it does not, and every single change that saves memory, each
-      tried by the engine on this very configuration. Cheap ones come first.
+      Three questions about the peak, then every single change that saves memory, tried by the engine on this very
+      configuration. Cheap ones come first.
     </p>
     ${
       advice

@@ -169,6 +169,9 @@ class TrainmemCompare extends LitElement {
       .filter(path => !path.endsWith('/preset'))
       .map(path => ({ path, from: at(a.config, path), to: at(b.config, path) }));
     const [few, rest] = [sets.slice(0, 6), sets.length - 6];
+    const lines = linesOf(a.result, b.result);
+    // The counters stand there always, of the components what differs.
+    const alike = lines.filter(line => line.part && line.a === line.b);
     return html`<section class="panel" id="compare" aria-label="Comparison">
       <div class="head">
         <h3>A (pinned) and B (in the fields)</h3>
@@ -179,7 +182,10 @@ class TrainmemCompare extends LitElement {
         <span>A</span><div>${thinBar(a.result.components, scale, units)}</div>
         <span>B</span><div>${thinBar(b.result.components, scale, units)}</div>
       </div>
-      <table>
+      ${
+        sets.length === 0
+          ? nothing
+          : html`<table>
         <thead>
           <tr>
             <th scope="col">Memory</th>
@@ -189,8 +195,10 @@ class TrainmemCompare extends LitElement {
           </tr>
         </thead>
         <tbody>
-          ${linesOf(a.result, b.result).map(
-            line => html`<tr>
+          ${lines
+            .filter(line => !alike.includes(line))
+            .map(
+              line => html`<tr>
               <th scope="row">${line.part ? html`<span class="swatch" data-part=${line.part}></span>` : nothing}${line.name}</th>
               <td title=${exactBytes(line.a)}>${held(line.a, units)}</td>
               <td title=${exactBytes(line.b)}>${held(line.b, units)}</td>
@@ -198,7 +206,7 @@ class TrainmemCompare extends LitElement {
                 ${differenceWords(line.a, line.b, units)}
               </td>
             </tr>`,
-          )}
+            )}
           <tr>
             <th scope="row">Verdict</th>
             <td>${fitBadge(a.result.verdict)}</td>
@@ -206,8 +214,10 @@ class TrainmemCompare extends LitElement {
             <td class="muted">${a.result.num_gpus === b.result.num_gpus ? '' : `${a.result.num_gpus} \u2192 ${plural(b.result.num_gpus, 'GPU')}`}</td>
           </tr>
         </tbody>
-      </table>
+      </table>`
+      }
       <p class="sets muted">
+        ${sets.length > 0 && alike.length > 0 ? html`The same in both: ${alike.map(({ name }) => name.toLowerCase()).join(', ')}.<br />` : nothing}
         ${sets.length === 0 ? 'B is A: change anything, and the difference stands here.' : few.map(set => settingWords(fields, set)).join(', ')}${rest > 0 ? `, and ${plural(rest, 'field')} more` : nothing}
       </p>
     </section>`;

@@ -81,8 +81,7 @@ export function planPanel(explorer: Explorer, state: PlanState, ask: (text: stri
   };
   const body = () => html`<p class="lead">
       Every division of a number of GPUs into tensor, pipeline, context, expert and data parallelism, with the
-      recomputation and micro-batch that suit it. Layouts that recompute little and have a small pipeline bubble come
-      first, then those that communicate less.
+      recomputation and micro-batch that suit it. What recomputes and waits least comes first.
     </p>
     <form class="ask" @submit=${submit}>
       <label for="plan-gpus">GPUs</label>
