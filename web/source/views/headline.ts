@@ -88,7 +88,7 @@ function remedyLine(view: View, { fit }: Verdict) {
   const few = titles.length > 3 ? `${titles.slice(0, 2).join(' + ')} + ${titles.length - 2} more` : words;
   const gpus = remedy.after.num_gpus > 1 ? ` on each of ${plural(remedy.after.num_gpus, 'GPU')}` : '';
   return html`<p class="remedy">
-    <span>What would make it fit: <strong title=${words}>${few}</strong>, then ${gigabytes(remedy.after.device.expected, units)}${gpus}.</span>
+    <span>What would make it fit: <strong>${few}</strong>, then ${gigabytes(remedy.after.device.expected, units)}${gpus}.</span>
     <button type="button" class="button" aria-label="Apply: ${words}" @click=${() => view.companion.apply(remedy.config)}>
       Apply
     </button>
