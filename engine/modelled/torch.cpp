@@ -93,10 +93,6 @@ constexpr Missing<Recipe> all_missing[] = {
     {"/recipe/fused_rope", "A fused rotary embedding under torchtitan or tensor parallelism of DTensors is",
      "Set it to false.",
      [](const Recipe& r) { return r.fused_rope && (r.framework == Framework::torchtitan || of_dtensors(r)); }, "0"},
-    // modules/attention_utils.py: _sdpa_or_flex_attention.
-    {"/recipe/attention", "Attention as separate operations under torchtune is", "Choose sdpa.",
-     [](const Recipe& r) { return r.attention == AttentionKernel::eager && r.framework == Framework::torchtune; },
-     "sdpa"},
     {"/recipe/fused_norm", "A fused norm under torchtune is", "Set it to false.",
      [](const Recipe& r) { return r.fused_norm && r.framework == Framework::torchtune; }, "0"},
     {"/recipe/fused_mlp", "A fused MLP under torchtune is", "Set it to false.",
