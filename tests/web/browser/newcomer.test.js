@@ -195,3 +195,20 @@ pageTest('the page on method lists the rules of every component, each with its s
     assert.equal(value, Number(written.replace(/\D/g, '')), bytes);
   }
 });
+
+pageTest(
+  'in the narrowest window the name of a recipe opens its list, beside the button that resets it',
+  { viewport: { width: 320, height: 700 }, hasTouch: true, isMobile: true },
+  async page => {
+    await openCalculator(page);
+    await page.getByLabel('Micro-batch size', { exact: true }).fill('2');
+    await settled(page);
+    const [name, reset] = [
+      await page.locator('#picker-recipe .picked').boundingBox(),
+      await page.locator('.edits').boundingBox(),
+    ];
+    assert.ok(name.y + name.height <= reset.y, JSON.stringify({ name, reset }));
+    await page.locator('#picker-recipe').click();
+    await page.locator('#search-recipe').waitFor();
+  },
+);

@@ -120,8 +120,12 @@ export const pickerStyles = css`
     }
     .edits {
       inset-block: auto 2px;
-      inset-inline: 82px auto;
-      padding-inline-start: 0;
+      inset-inline-end: 14px;
+    }
+    @media (pointer: coarse) {
+      .picker:has(.edits) .pick {
+        padding-block-end: 48px;
+      }
     }
   }
 `;
