@@ -70,6 +70,12 @@ Tensor for_every_head(const Tensor& x, const Size& times) {
   return seen_as(wide, joined);
 }
 
+/// The left factor is made first, as Python does: C++ leaves the order of arguments open.
+template <class Right>
+Tensor product(const Tensor& left, Right right) {
+  return multiply(left, right());
+}
+
 struct Scan {
   Size b, s, h, p, n, g, l, c;
   Size r() const { return b * c; }
@@ -85,7 +91,7 @@ Tensor chunk_scan(Tensor hidden, Tensor step, const Tensor& decay, Tensor in, Te
   hidden = to(std::move(hidden), DType::float32);
   in = for_every_head(to(std::move(in), DType::float32), k.h / k.g);
   out = for_every_head(to(std::move(out), DType::float32), k.h / k.g);
-  const Tensor skip = multiply(view(w.skip, {k.h, 1}), padded(hidden, {k.b, k.c * k.l, k.h, k.p}));
+  const Tensor skip = product(view(w.skip, {k.h, 1}), [&] { return padded(hidden, {k.b, k.c * k.l, k.h, k.p}); });
   hidden = multiply(std::move(hidden), to(unsqueeze(step, 3), DType::float32));
   Tensor rate = multiply(decay, to(step, DType::float32));
   {
@@ -102,25 +108,25 @@ Tensor chunk_scan(Tensor hidden, Tensor step, const Tensor& decay, Tensor in, Te
   };  // (r, l, h, 1)
 
   const Tensor between = decays_between(rate);  // (r, h, l, l)
-  const Tensor scores = sum(multiply(unsqueeze(out, 2), unsqueeze(in, 1)), 4);
+  const Tensor scores = sum(product(unsqueeze(out, 2), [&] { return unsqueeze(in, 1); }), 4);
   const Tensor by_head = transpose(transpose(between, 1, 2), 2, 3);  // (r, l, l, h)
-  const Tensor mixing = sum(multiply(unsqueeze(scores, 4), unsqueeze(by_head, 4)), 4);
-  const Tensor inside = sum(multiply(unsqueeze(mixing, 4), unsqueeze(hidden, 1)), 2);  // (r, l, h, p)
+  const Tensor mixing = sum(product(unsqueeze(scores, 4), [&] { return unsqueeze(by_head, 4); }), 4);
+  const Tensor inside = sum(product(unsqueeze(mixing, 4), [&] { return unsqueeze(hidden, 1); }), 2);  // (r, l, h, p)
 
   const Tensor to_end = exp(subtract(slice(sums, 2, k.l - Size(1), k.l), sums));
   const Tensor faded = multiply(in, by_token(to_end));
   const Shape flat{k.b, k.c, k.h, k.p * k.n};
-  Tensor states = sum(multiply(unsqueeze(faded, 3), unsqueeze(hidden, 4)), 1);  // (r, h, p, n)
+  Tensor states = sum(product(unsqueeze(faded, 3), [&] { return unsqueeze(hidden, 4); }), 1);  // (r, h, p, n)
   const Tensor first = allocate({k.b, 1, k.h, k.p * k.n}, DType::float32, {&zeros_rule});
   states = concatenate({first, seen_as(states, flat)}, 1);
   Tensor ends = padded(select(sums, 2, k.l - Size(1)), {k.b, k.h, k.c + Size(1)});
   const Tensor of_chunks = transpose(decays_between(std::move(ends)), 1, 3);  // (b, c + 1, c + 1, h)
-  const Tensor passed = sum(multiply(unsqueeze(of_chunks, 4), unsqueeze(states, 2)), 1);
+  const Tensor passed = sum(product(unsqueeze(of_chunks, 4), [&] { return unsqueeze(states, 2); }), 1);
   states = seen_as(slice(passed, 1, 0, k.c), {k.r(), 1, k.h, k.p, k.n});
 
   const Tensor from_start = exp(sums);
   const Tensor read = multiply(unsqueeze(out, 3), states);
-  const Tensor before = multiply(sum(read, 4), by_token(from_start));
+  const Tensor before = product(sum(read, 4), [&] { return by_token(from_start); });
   Tensor result = add(inside, before);
   result = add(seen_as(result, {k.b, k.c * k.l, k.h, k.p}), skip);
   return slice(std::move(result), 1, 0, k.s);
