@@ -87,7 +87,8 @@ class Scan {
   void step() {
     state_ = to(at_token(gate_), DType::float32) * state_;
     state_ = state_ + to(at_token(input_), DType::float32);
-    out_ = write_columns(std::move(out_), to(state_, out_.dtype()));
+    const Tensor column = to(state_, out_.dtype());
+    out_ = write_columns(std::move(out_), column);
   }
 
   void pass(std::int64_t tokens) {

@@ -75,7 +75,7 @@ Tensor heads_apart(Tensor x, Size heads, Size d) {
 
 /// Each head (b, 1, s, d) by a norm of its own.
 Tensor norms_of_heads(Tensor x, const std::vector<NormLayer>& norms) {
-  const std::vector<Tensor> heads = split(x, std::vector<Size>(norms.size(), Size(1)), 1);
+  const std::vector<Tensor> heads = split(std::move(x), std::vector<Size>(norms.size(), Size(1)), 1);
   std::vector<Tensor> normed;
   for (std::size_t i = 0; i < norms.size(); ++i) normed.push_back(norms[i](heads[i]));
   return concatenate(normed, 1);

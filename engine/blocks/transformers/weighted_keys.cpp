@@ -79,7 +79,10 @@ class Loop {
       sum_ = std::move(faded) + second_ * current_value_;
     }
     weight_ = first_ * denominator_ + second_;
-    out_ = write_columns(std::move(out_), to(divide(sum_, weight_), out_.dtype()));
+    {
+      const Tensor column = to(divide(sum_, weight_), out_.dtype());
+      out_ = write_columns(std::move(out_), column);
+    }
     const Tensor largest = maximum(largest_ + decay_, current_key_);
     first_ = exp(subtract(largest_ + decay_, largest));
     second_ = exp(subtract(current_key_, largest));
@@ -158,7 +161,9 @@ Tensor weighted_keys(const Tensor& decay, const Tensor& bonus, const Tensor& key
       const Shape all = kept[2].shape();
       const DType inner = kept[2].dtype();
       const Tensor arrived = inner == b.gradient().dtype() ? b.gradient() : allocate(all, inner, {&kernel_rule});
-      const auto cast = [&](Tensor x) { return x.dtype() == format ? x : allocate(x.shape(), format, {&kernel_rule}); };
+      const auto cast = [&](const Tensor& x) {
+        return x.dtype() == format ? x : allocate(x.shape(), format, {&kernel_rule});
+      };
       Tensor of_decay = allocate(channels, low ? DType::bfloat16 : DType::float32, {&kernel_rule});
       Tensor of_bonus = allocate(channels, kept[1].dtype(), {&kernel_rule});
       Tensor of_key = allocate(all, inner, {&kernel_rule});
