@@ -230,26 +230,30 @@ void flash_backward(const Tensor& query, const Tensor& key, bool packed, const s
   const Shape& s = query.shape();
   const Size rows = packed ? s[2] + Size(128) : round_up(s[2], 128);
   const Size width = s[3].value() <= 128 ? round_up(s[3], 32) : round_up(s[3], 64);
-  const bool grouped = key.size(1) != s[1];
-  const Shape of_all_heads{s[0], key.size(2), s[1], s[3]};
-  const auto scratch = [](const Shape& shape, DType dtype, const char* role) {
-    return allocate(shape, dtype, {&flash_backward_rule, role, true});
+  struct Piece {
+    Shape shape;
+    DType dtype;
+    const char* role;
+  };
+  std::vector<Piece> pieces{{{s[0], s[1], rows}, DType::float32, "row sums (scratch)"},
+                            {{s[0], rows, s[1], width}, DType::float32, "fp32 gradient of query (scratch)"}};
+  if (key.size(1) != s[1])
+    for (const char* role : {"gradient of key for every head (scratch)", "gradient of value for every head (scratch)"})
+      pieces.push_back({{s[0], key.size(2), s[1], s[3]}, query.dtype(), role});
+
+  std::vector<Tensor> held;
+  const auto take = [&](const Shape& shape, DType dtype, const char* role) {
+    held.push_back(allocate(shape, dtype, {&flash_backward_rule, role, true}));
   };
   if (DispatchMode::is_on()) {
-    Size bytes = s[0] * s[1] * rows * (width + Size(1)) * Size(element_bytes(DType::float32));
-    if (grouped) bytes = bytes + Size(2) * of_all_heads.elements() * Size(element_bytes(query.dtype()));
-    const Tensor together = scratch({bytes}, DType::uint8, "gradients and row sums (scratch)");
+    Size bytes = 0;
+    for (const Piece& piece : pieces) bytes = bytes + piece.shape.elements() * Size(element_bytes(piece.dtype));
+    take({bytes}, DType::uint8, "gradients and row sums (scratch)");
     make_gradients();
     return;
   }
   make_gradients();
-  const Tensor sums = scratch({s[0], s[1], rows}, DType::float32, "row sums (scratch)");
-  const Tensor of_query = scratch({s[0], rows, s[1], width}, DType::float32, "fp32 gradient of query (scratch)");
-  Tensor of_key, of_value;
-  if (grouped) {
-    of_key = scratch(of_all_heads, query.dtype(), "gradient of key for every head (scratch)");
-    of_value = scratch(of_all_heads, query.dtype(), "gradient of value for every head (scratch)");
-  }
+  for (const Piece& piece : pieces) take(piece.shape, piece.dtype, piece.role);
 }
 
 AttentionAlgorithm select_attention(const Tensor& q, const Tensor& k, const Tensor& v,

@@ -4,6 +4,7 @@
 
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
+#include "engine/tensor/token_steps.h"
 
 namespace trainmem {
 
@@ -181,7 +182,7 @@ Tensor slice(Tensor argument, int dimension, Size begin, Size end) {
 Tensor colons(Tensor argument, int count) {
   Tensor x = std::move(argument);
   if (!active_run().settings.legacy_models) return x;
-  for (int i = 0; i < count; ++i) x = part_of(x, x.shape(), x->strides, slice_rule);
+  for (int i = 0; i < count; ++i) x = whole_slice(x);
   return x;
 }
 

@@ -253,13 +253,16 @@ export const timelineStyles = css`
     border-block-start: 1px solid color-mix(in oklab, var(--ink) 22%, transparent);
     pointer-events: none;
   }
-  .height span {
+  .height span,
+  .ceiling span {
     position: absolute;
     inset-inline-start: 8px;
-    inset-block-end: 2px;
     padding: 0 6px;
     border-radius: 5px;
     background: var(--surface);
+  }
+  .height span {
+    inset-block-end: 2px;
     color: var(--muted);
     font-size: 11.5px;
   }
@@ -272,12 +275,7 @@ export const timelineStyles = css`
     pointer-events: none;
   }
   .ceiling span {
-    position: absolute;
-    inset-inline-start: 8px;
     inset-block-end: 3px;
-    padding: 0 6px;
-    border-radius: 5px;
-    background: var(--surface);
     font-size: 12px;
     font-weight: 600;
   }
