@@ -86,10 +86,11 @@ export class LaterParts implements ReactiveController {
     this.here = parts;
   }
 
-  /** Does what needs them, at once or when they have come. */
-  async use(act: (parts: Parts) => void): Promise<void> {
+  /** Does what needs them, at once or when they have come; false: they did not. */
+  async use(act: (parts: Parts) => void): Promise<boolean> {
     if (!this.here) await this.fetch();
     if (this.here) act(this.here);
+    return this.here !== undefined;
   }
 
   fields(): TemplateResult | typeof nothing {

@@ -10,7 +10,7 @@ import { controlStyles, controls } from './views/controls.js';
 import { FocusKept } from './views/focus.js';
 import { foldStyles } from './views/fold.js';
 import { fieldStyles } from './views/number_field.js';
-import { drawnList, list, listStyles, opened } from './views/picker_list.js';
+import { drawnList, list, listStyles, opened, press } from './views/picker_list.js';
 import { explanation, rowStyles, rows } from './views/rows.js';
 import { sliderStyles } from './views/slider.js';
 import { slimStyles } from './views/slim_line.js';
@@ -22,7 +22,7 @@ export { compactControls } from './views/controls.js';
 export { goTo } from './views/go_to.js';
 export { plainly } from './views/plainly.js';
 export { slimLine } from './views/slim_line.js';
-export { drawnList, list, opened };
+export { drawnList, list, opened, press };
 
 export const styles = [
   fieldStyles,

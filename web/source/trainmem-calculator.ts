@@ -17,7 +17,7 @@ import { engine, recordedEngine } from './engine.js';
 import { atFirstSign } from './first_sign.js';
 import { Folds } from './folds.js';
 import { isUnits, type Units } from './format.js';
-import { LaterParts } from './later_parts.js';
+import { LaterParts, type Parts } from './later_parts.js';
 import { isFirstVisit, recordedBy } from './recorded.js';
 import { keepForOffline, Sharing } from './share/later.js';
 import { Calculator, type Change, defaultConfig } from './state.js';
@@ -61,8 +61,7 @@ export class TrainmemCalculator extends DrawnBefore implements View {
   picker: PickerState | undefined;
   /** Begins at once, wherever it stands: in a frame of its own, which the browser loads when it is near. */
   eager = false;
-  /** The list that is about to open, and what is typed meanwhile. */
-  coming: { section: SectionName; query: string } | undefined;
+  coming: { section: SectionName; keys: string[] } | undefined;
   help = '';
   fieldQuery = '';
   copied = false;
@@ -258,21 +257,23 @@ export class TrainmemCalculator extends DrawnBefore implements View {
     this.requestUpdate();
   }
 
-  openPicker(section: SectionName, typed = ''): void {
-    if (this.picker?.section === section) {
-      // Drawn, but its search box has no focus yet.
-      if (typed) this.setPicker(this.parts?.opened(this, section, this.picker.query + typed));
-      return;
+  openPicker(section: SectionName, key = ''): void {
+    if (this.picker?.section === section) this.parts?.press(this, key);
+    else if (this.coming?.section === section) this.coming.keys.push(key);
+    else {
+      this.coming = { section, keys: [key] };
+      const open = (parts: Parts) => {
+        const { coming } = this;
+        if (!coming || this.picker?.section === coming.section) return;
+        this.setPicker(parts.opened(this, coming.section));
+        for (const key of coming.keys) parts.press(this, key);
+      };
+      this.later
+        .use(parts => this.calculator.afterPaint(() => open(parts)))
+        .then(here => {
+          if (!here) this.coming = undefined;
+        });
     }
-    const coming = this.coming?.section === section;
-    this.coming = { section, query: coming ? this.coming!.query + typed : typed };
-    if (coming) return;
-    this.later.use(parts =>
-      this.calculator.afterPaint(() => {
-        if (this.coming) this.setPicker(parts.opened(this, this.coming.section, this.coming.query));
-        this.coming = undefined;
-      }),
-    );
   }
 
   setPicker(picker: PickerState | undefined): void {

@@ -209,6 +209,21 @@ pageTest('keyboard alone: the order is the visual one and every control shows it
   );
 });
 
+pageTest('what is typed before a list has opened is for the list, to the choice', {}, async page => {
+  await openCalculator(page);
+  await page.evaluate(() => {
+    const button = document.querySelector('trainmem-calculator').shadowRoot.querySelector('#picker-model');
+    button.focus();
+    for (const key of ['ArrowDown', ...'mistral nemo', 'ArrowDown', 'ArrowUp', 'Enter'])
+      button.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+  });
+  await page.getByText('Mistral NeMo 12B needs', { exact: false }).first().waitFor();
+  assert.equal(
+    await page.evaluate(() => document.querySelector('trainmem-calculator').shadowRoot.activeElement.id),
+    'picker-model',
+  );
+});
+
 pageTest('a link to another configuration asks for the engine before the script has come', {}, async page => {
   let release;
   const script = new Promise(resolve => {

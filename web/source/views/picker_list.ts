@@ -15,17 +15,16 @@ type Host = View & LitElement;
 const lists = { model: 'models', gpu: 'gpus', recipe: 'recipes' } as const;
 
 /** Out of sight at once, gone after that paint. */
-function close(view: View, section: SectionName, event: Event): void {
-  const root = (event.currentTarget as Element).getRootNode() as ShadowRoot;
-  (event.currentTarget as Element).closest('.list')?.classList.add('closed');
+function close(view: View, section: SectionName): void {
+  view.renderRoot.querySelector('.list')?.classList.add('closed');
   view.calculator.afterPaint(() => {
     view.setPicker(undefined);
-    root.querySelector<HTMLElement>(`#picker-${section}`)?.focus();
+    view.renderRoot.querySelector<HTMLElement>(`#picker-${section}`)?.focus();
   });
 }
 
-function pick(view: View, section: SectionName, preset: Preset | undefined, event: Event): void {
-  close(view, section, event);
+function pick(view: View, section: SectionName, preset: Preset | undefined): void {
+  close(view, section);
   if (preset) view.calculator.choose(section, preset.id);
 }
 
@@ -41,22 +40,36 @@ function type(view: View, box: HTMLInputElement): void {
   });
 }
 
-function keys(view: View, shown: PickerState) {
+const steering = /^(Arrow(Down|Up)|Page(Down|Up)|Enter|Escape)$/;
+
+function steer(view: View, picker: PickerState, key: string): void {
+  const { matches, active, section } = picker;
+  const last = matches.length - 1;
+  const moves: Record<string, number> = {
+    ArrowDown: active >= last ? 0 : active + 1,
+    ArrowUp: active <= 0 ? last : active - 1,
+    PageDown: Math.min(last, active + 8),
+    PageUp: Math.max(0, active - 8),
+  };
+  const next = moves[key];
+  if (next !== undefined) view.setPicker({ ...picker, active: next });
+  else if (key === 'Enter') pick(view, section, matches[active]);
+  else close(view, section);
+}
+
+/** A key for an open list whose search box has no focus. */
+export function press(view: View, key: string): void {
+  const { picker } = view;
+  if (!picker || key === '') return;
+  if (steering.test(key)) steer(view, picker, key);
+  else view.setPicker(opened(view, picker.section, picker.query + key));
+}
+
+function keys(view: View) {
   return (event: KeyboardEvent) => {
-    if (!/^(Arrow(Down|Up)|Page|Enter|Escape)/.test(event.key)) return;
-    const picker = searched(view, shown, event.currentTarget as HTMLInputElement);
-    const { matches, active, section } = picker;
-    const last = matches.length - 1;
-    const moves: Record<string, number> = {
-      ArrowDown: active >= last ? 0 : active + 1,
-      ArrowUp: active <= 0 ? last : active - 1,
-      PageDown: Math.min(last, active + 8),
-      PageUp: Math.max(0, active - 8),
-    };
-    const next = moves[event.key];
-    if (next !== undefined) view.setPicker({ ...picker, active: next });
-    else if (event.key === 'Enter') pick(view, section, matches[active], event);
-    else close(view, section, event);
+    const { picker } = view;
+    if (!picker || !steering.test(event.key)) return;
+    steer(view, searched(view, picker, event.currentTarget as HTMLInputElement), event.key);
     event.preventDefault();
     event.stopPropagation();
   };
@@ -84,6 +97,7 @@ export function drawnList(view: Host, picker: PickerState, opening: boolean): vo
     if (opening) {
       const box = at(`search-${section}`);
       box?.focus({ preventScroll: true });
+      view.coming = undefined;
       box?.closest('.list')?.scrollIntoView({ block: 'nearest' });
     }
     at(`options-${section} .active`)?.scrollIntoView({ block: 'nearest' });
@@ -178,7 +192,7 @@ export function list(view: View, picker: PickerState) {
   };
   const choose = (event: Event) => {
     const index = under(event);
-    if (index >= 0) pick(view, section, matches[index], event);
+    if (index >= 0) pick(view, section, matches[index]);
   };
   return html`<div class="list">
     <div class="find">
@@ -197,7 +211,7 @@ export function list(view: View, picker: PickerState) {
         aria-activedescendant=${current ? `option-${section}-${current.id}` : nothing}
         .value=${picker.query}
         @input=${(event: Event) => type(view, event.target as HTMLInputElement)}
-        @keydown=${keys(view, picker)}
+        @keydown=${keys(view)}
       />
     </div>
     <div

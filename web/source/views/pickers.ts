@@ -52,6 +52,8 @@ function picker(view: View, section: SectionName) {
   return guard(shown, () => drawnPicker(view, section, open, edits));
 }
 
+const forList = /^([\w. ]|Arrow(Down|Up)|Page(Down|Up)|Enter|Escape)$/;
+
 function drawnPicker(view: View, section: SectionName, open: PickerState | undefined, edits: number) {
   const { calculator } = view;
   const { engine } = calculator.state;
@@ -77,13 +79,13 @@ function drawnPicker(view: View, section: SectionName, open: PickerState | undef
       aria-expanded=${open !== undefined}
       @click=${show}
       @keydown=${(event: KeyboardEvent) => {
-        // A space is a click, but not among letters that open the list.
-        const opening = !open && (view.coming ?? view.picker)?.section === section;
-        const letters = opening ? /^[\w. ]$/ : /^[\w.]$/;
-        const typed = letters.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
-        if (!typed && (open || !/^Arrow(Down|Up)$/.test(event.key))) return;
+        if (event.ctrlKey || event.metaKey || event.altKey) return;
+        // Space and Enter are clicks, but not while the list comes.
+        const coming = view.coming?.section === section;
+        const heard = coming ? forList : open ? /^[\w.]$/ : /^([\w.]|Arrow(Down|Up))$/;
+        if (!heard.test(event.key)) return;
         event.preventDefault();
-        view.openPicker(section, typed ? event.key : '');
+        view.openPicker(section, coming || event.key.length === 1 ? event.key : '');
       }}
     >
       <span class="eyebrow">${titles[section]}</span>

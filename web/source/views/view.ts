@@ -36,6 +36,7 @@ export interface ViewCompanion {
 
 export interface View {
   calculator: Calculator;
+  readonly renderRoot: HTMLElement | DocumentFragment;
   readonly companion: ViewCompanion;
   /** Of what is not seen first, what a view that is seen first draws; undefined until it has come. */
   readonly parts:
@@ -54,10 +55,10 @@ export interface View {
   moveCursor(index: number | undefined): void;
   picker: PickerState | undefined;
   setPicker(picker: PickerState | undefined): void;
-  /** The list that opens after the next paint. */
-  readonly coming: { section: SectionName } | undefined;
-  /** After the next paint. What is typed until then, or has opened it, is what it is searched for. */
-  openPicker(section: SectionName, typed?: string): void;
+  /** The list that is about to open, until its search box has the focus. */
+  coming: { section: SectionName } | undefined;
+  /** After the next paint. The key that opened it, and those that follow until then, are for the list. */
+  openPicker(section: SectionName, key?: string): void;
   /** Path of the field whose meaning is shown. */
   help: string;
   explain(path: string): void;
