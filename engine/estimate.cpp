@@ -90,7 +90,7 @@ Result estimate(const Config& config, StageRuns runs) {
   result.timeline = timeline(tape);
   if (workspace_beside(config) > 0) add_workspace(result, config);
 
-  const Bytes reserved = reserved_by_any(config, result.stages, tape);
+  const Bytes reserved = replay_on_any(config, result.stages, tape).peak_reserved;
   result.reserved = measured_range(reserved, error_band(config.recipe), result.allocated);
   result.runtime = runtime_rows(config);
   result.device = result.reserved;
@@ -101,6 +101,8 @@ Result estimate(const Config& config, StageRuns runs) {
   }
   result.host = host_memory(config);
   result.verdict = verdict(result.device, least_needed(result), config.gpu);
+  if (const Bytes limit = limit_of_cache(result); limit > 0)
+    tell(result.verdict, replay_on_any(config, result.stages, tape, limit).at_limit, config, result);
 
   result.parameters = parameter_count(config.model);
   result.active_parameters = active_parameter_count(config.model);

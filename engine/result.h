@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -103,11 +104,21 @@ struct RuntimeRow {
 enum class Fit : std::uint8_t { fits, tight, does_not_fit, unknown };
 const char* name(Fit fit);
 
+/// How the caching allocator gets along with what the GPU has, where it would reserve more. See tape/replay.h.
+struct AtCapacity {
+  Bytes reserved = 0;                     ///< max_memory_reserved()
+  std::int64_t retries = 0;               ///< num_alloc_retries: times cached blocks are freed, in all steps that were run
+  std::int64_t retries_of_last_step = 0;  ///< of them, those of the last step: of every step to come
+  Bytes requested = 0;                    ///< what there is no memory for; 0: it gets along
+  Bytes allocated = 0;                    ///< in use when that is asked for
+};
+
 struct Verdict {
   Fit fit = Fit::unknown;
   Bytes capacity = 0;  ///< what a program can use on this GPU
   Bytes margin = 0;    ///< capacity less expected device memory; negative: missing
   std::string sentence;
+  std::optional<AtCapacity> at_capacity;  ///< of a tight case whose expected device memory is above the capacity
 };
 
 /// One published closed formula, as its source gives it.

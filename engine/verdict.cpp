@@ -39,16 +39,42 @@ Verdict verdict(const Range& device, Bytes least, const Gpu& gpu) {
                       gib_text(-result.margin) + " GiB too much.";
   } else if (device.expected > result.capacity) {
     result.fit = Fit::tight;
-    result.sentence = "Tight: fits if cached blocks are freed. At least " + gib_text(least) + of_capacity + "; about " +
-                      gib_text(device.expected) +
-                      " GiB with what the allocator would cache, which it gives back before memory runs out, at a "
-                      "loss of speed.";
+    result.sentence = "Tight: fits if cached blocks are freed. At least " + gib_text(least) + of_capacity + ".";
   } else {
     result.fit = Fit::tight;
     result.sentence = "Tight: between " + gib_text(device.low) + " and " + gib_text(device.high) + " GiB" +
                       of_capacity + "; whether it runs depends on the driver and the libraries.";
   }
   return result;
+}
+
+Bytes limit_of_cache(const Result& result) {
+  if (result.verdict.fit != Fit::tight || result.verdict.margin >= 0) return 0;
+  Bytes outside = 0;
+  for (const RuntimeRow& row : result.runtime) outside += row.bytes.expected;
+  return std::max<Bytes>(result.verdict.capacity - outside, 1);
+}
+
+void tell(Verdict& verdict, const AtCapacity& at_capacity, const Config& config, const Result& result) {
+  verdict.at_capacity = at_capacity;
+  const std::string of_capacity = " of " + gib_text(verdict.capacity) + " GiB usable";
+  const std::string wished = "with room the allocator would make it " + gib_text(result.device.expected) + " GiB";
+  const auto times = [](std::int64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; };
+  if (at_capacity.requested > 0) {
+    verdict.sentence = "Tight: may run out of memory. " + gib_text(at_capacity.requested) +
+                       " GiB are asked for while " + gib_text(at_capacity.allocated) + of_capacity +
+                       " are in use, and what is free lies in pieces" +
+                       (config.recipe.expandable_segments ? "." : "; expandable segments avoid most of them.");
+  } else if (at_capacity.retries_of_last_step > 0) {
+    verdict.sentence =
+        "Tight: fits, but " + times(at_capacity.retries_of_last_step) +
+        " in every step the allocator has to free its cached blocks, which waits for the GPU. At least " +
+        gib_text(least_needed(result)) + of_capacity + "; " + wished + ".";
+  } else {
+    verdict.sentence = "Tight: fits once the allocator has freed its cached blocks, " + times(at_capacity.retries) +
+                       " in the first steps. At least " + gib_text(least_needed(result)) + of_capacity + "; " + wished +
+                       ".";
+  }
 }
 
 }  // namespace trainmem

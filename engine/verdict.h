@@ -19,4 +19,11 @@ Bytes least_needed(const Result& result);
 /// between. The margin is capacity less expected. `least` is that of least_needed.
 Verdict verdict(const Range& device, Bytes least, const Gpu& gpu);
 
+/// What the allocator may take where only cached blocks are too much for the GPU: the capacity less what is expected
+/// outside the allocator. 0: something else decides.
+Bytes limit_of_cache(const Result& result);
+
+/// Says how the allocator gets along within that limit.
+void tell(Verdict& verdict, const AtCapacity& at_capacity, const Config& config, const Result& result);
+
 }  // namespace trainmem

@@ -191,6 +191,9 @@ Outcomes outcomes(const std::vector<MeasuredScore>& scores, Standing standing) {
     if (!one.scored() || one.standing() != standing || one.fit == Fit::unknown) continue;
     ++(one.out_of_memory ? result.out_of_memory : result.fitted);
     if (one.contradicts()) ++(one.out_of_memory ? result.out_of_memory_called_fit : result.fitted_called_too_large);
+    if (one.out_of_memory || !one.at_capacity) continue;
+    ++result.beyond_capacity;
+    if (one.at_capacity->requested > 0) ++result.beyond_capacity_called_out_of_memory;
   }
   return result;
 }

@@ -54,6 +54,8 @@ struct Outcomes {
   int fitted_called_too_large = 0;
   int out_of_memory = 0;
   int out_of_memory_called_fit = 0;
+  int beyond_capacity = 0;  ///< of those that fitted, computed to do so only where the allocator frees what it cached
+  int beyond_capacity_called_out_of_memory = 0;
 };
 
 Outcomes outcomes(const std::vector<MeasuredScore>& scores, Standing standing);

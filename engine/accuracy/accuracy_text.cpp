@@ -55,7 +55,9 @@ json outcomes_json(const Outcomes& seen) {
   return {{"fitted", seen.fitted},
           {"fitted_called_too_large", seen.fitted_called_too_large},
           {"out_of_memory", seen.out_of_memory},
-          {"out_of_memory_called_fit", seen.out_of_memory_called_fit}};
+          {"out_of_memory_called_fit", seen.out_of_memory_called_fit},
+          {"beyond_capacity", seen.beyond_capacity},
+          {"beyond_capacity_called_out_of_memory", seen.beyond_capacity_called_out_of_memory}};
 }
 
 json case_json(const MeasuredScore& one) {
@@ -90,7 +92,10 @@ std::string readme_tables(const Accuracy& accuracy) {
   return table("recorded steps", trace_groups(accuracy.traces), 2) + "\n" +
          table("published runs", measured_groups(accuracy.measured, Standing::certain), 1) + "\nOf " +
          std::to_string(seen.fitted) + " published runs that fitted, " + std::to_string(seen.fitted_called_too_large) +
-         " are called too large.\n\n" +
+         " are called too large. " + std::to_string(seen.beyond_capacity) +
+         " of them reserve more than their GPU has; replayed within it, as the allocator frees what it cached, " +
+         std::to_string(seen.beyond_capacity - seen.beyond_capacity_called_out_of_memory) + " run and " +
+         std::to_string(seen.beyond_capacity_called_out_of_memory) + " would not.\n\n" +
          table("predictions of others", measured_groups(accuracy.measured, Standing::predicted), 1);
 }
 

@@ -55,11 +55,13 @@ std::string group_line(const Group& group) {
 }
 
 std::string outcome_line(const char* of, const Outcomes& seen) {
-  char text[300];
+  char text[400];
   std::snprintf(text, sizeof text,
                 "%s, %d fitted and %d of them are called too large; %d ended out of memory and %d are "
-                "called a fit.\n",
-                of, seen.fitted, seen.fitted_called_too_large, seen.out_of_memory, seen.out_of_memory_called_fit);
+                "called a fit. Of those that fitted, %d reserve more than their GPU has: replayed within it, %d would "
+                "end out of memory.\n",
+                of, seen.fitted, seen.fitted_called_too_large, seen.out_of_memory, seen.out_of_memory_called_fit,
+                seen.beyond_capacity, seen.beyond_capacity_called_out_of_memory);
   return text;
 }
 

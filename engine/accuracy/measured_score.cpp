@@ -22,8 +22,10 @@ Bytes highest_of_step(const MeasuredCase& measured, const Result& result) {
   return highest;
 }
 
-/// A GPU shows no more than it has: the allocator gives free segments back before it takes more.
+/// Where the allocator would reserve more than the GPU has, what it reserves by giving cached blocks back.
 Bytes shown_by_device(const Result& result) {
+  const std::optional<AtCapacity>& at_capacity = result.verdict.at_capacity;
+  if (at_capacity) return at_capacity->reserved + result.device.expected - result.reserved.expected;
   const Bytes capacity = result.verdict.capacity;
   return capacity > 0 ? std::min(result.device.expected, capacity) : result.device.expected;
 }
@@ -65,6 +67,7 @@ MeasuredScore score(const MeasuredCase& measured) {
   if (!result.scored()) return result;
   const Result answer = estimate(measured.config);
   result.fit = answer.verdict.fit;
+  result.at_capacity = answer.verdict.at_capacity;
   for (const Reading& reading : measured.readings) {
     const Bytes bytes = predicted(answer, measured, reading.counter);
     if (bytes >= 0) result.readings.push_back({reading.counter, {reading.bytes, bytes}});

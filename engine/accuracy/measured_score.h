@@ -32,6 +32,7 @@ struct MeasuredScore {
   std::vector<ScoredReading> readings;            ///< the first one counts
   bool out_of_memory = false;                     ///< what happened
   Fit fit = Fit::unknown;                         ///< what the engine says
+  std::optional<AtCapacity> at_capacity;          ///< the verdict's
 
   bool scored() const { return not_scored.empty(); }
   Standing standing() const {

@@ -76,8 +76,8 @@ Prediction predict(const TraceCase& trace) {
   const KeepsLastBlock as_wrapped(trace.keeps_last_block);
   prediction.recording = as_recorded(run_training(config, options));
   prediction.phases = phases_of(prediction.recording);
-  prediction.by_default = replay(prediction.recording, {.expandable_segments = false});
-  prediction.expandable_segments = replay(prediction.recording, {.expandable_segments = true});
+  prediction.by_default = replay(prediction.recording);
+  prediction.expandable_segments = replay(prediction.recording, {.allocator = {.expandable_segments = true}});
   return prediction;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/accuracy/trace_case.h"
-#include "engine/tape/allocator.h"
+#include "engine/tape/replay.h"
 #include "engine/tape/tape.h"
 
 namespace trainmem {

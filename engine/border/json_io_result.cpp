@@ -65,12 +65,23 @@ void write(const RuntimeRow& row, JsonWriter& out) {
   out.close_object();
 }
 
+void write(const AtCapacity& at_capacity, JsonWriter& out) {
+  out.open_object();
+  out.key("reserved").integer(at_capacity.reserved);
+  out.key("retries").integer(at_capacity.retries);
+  out.key("retries_of_last_step").integer(at_capacity.retries_of_last_step);
+  out.key("requested").integer(at_capacity.requested);
+  out.key("allocated").integer(at_capacity.allocated);
+  out.close_object();
+}
+
 void write(const Verdict& verdict, JsonWriter& out) {
   out.open_object();
   out.key("fit").text(name(verdict.fit));
   out.key("capacity").integer(verdict.capacity);
   out.key("margin").integer(verdict.margin);
   out.key("sentence").text(verdict.sentence);
+  if (verdict.at_capacity) write(*verdict.at_capacity, out.key("at_capacity"));
   out.close_object();
 }
 

@@ -5,7 +5,6 @@
 #include "engine/parallel/megatron_deepspeed.h"
 #include "engine/peak/peak.h"
 #include "engine/step.h"
-#include "engine/tape/allocator.h"
 #include "engine/tape/expand.h"
 
 namespace trainmem {
@@ -39,13 +38,13 @@ Recording whole_recording(const Config& config, std::int64_t stage, const Record
   return record_whole(config, stage);
 }
 
-Bytes reserved_by_any(const Config& config, const std::vector<Stage>& stages, const Recording& worst) {
-  const AllocatorOptions options{config.recipe.expandable_segments};
-  const Bytes handle_workspace = workspace_beside(config) / 2;
-  const Bytes highest = highest_reserved(worst, options, handle_workspace);
+Replay replay_on_any(const Config& config, const std::vector<Stage>& stages, const Recording& worst, Bytes limit) {
+  const ReplayOptions options{{config.recipe.expandable_segments, limit}, workspace_beside(config) / 2};
+  const Replay of_worst = worst_replay(worst, options);
   const Stage* other = near_the_worst(stages);
-  if (other == nullptr) return highest;
-  return std::max(highest, highest_reserved(record_whole(config, other->index), options, handle_workspace));
+  if (other == nullptr) return of_worst;
+  const Replay of_other = worst_replay(record_whole(config, other->index), options);
+  return is_worse(of_other, of_worst) ? of_other : of_worst;
 }
 
 }  // namespace trainmem

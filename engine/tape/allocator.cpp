@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "engine/tensor/tensor.h"
-
 namespace trainmem {
 namespace {
 
@@ -25,6 +23,8 @@ constexpr Bytes segment_size(Bytes size) {
   return round_up(size, round_large);
 }
 
+constexpr Bytes mapped_unit(bool small) { return small ? small_segment : large_segment; }
+
 void add(Counter& counter, Bytes bytes) {
   counter.current += bytes;
   counter.peak = std::max(counter.peak, counter.current);
@@ -33,8 +33,10 @@ void add(Counter& counter, Bytes bytes) {
 }  // namespace
 
 CachingAllocator::CachingAllocator(AllocatorOptions options) : options_(options) {
-  for (std::size_t index = 0; index < pools_.size(); ++index) {
-    pools_[index].mapped_end = address_space * static_cast<Bytes>(index);
+  if (!options.expandable_segments) return;
+  for (std::int32_t index = 0; index < 2 * stream_count; ++index) {
+    const Bytes address = address_space * index;
+    insert_unmapped(new_block({address, address_space, 0, no_block, no_block, index, State::unmapped}));
   }
 }
 
@@ -48,17 +50,21 @@ CachingAllocator::Handle CachingAllocator::allocate(Bytes bytes, Stream stream) 
   const Bytes size = round_up(bytes, min_block);
   const std::int32_t from = 2 * static_cast<std::int32_t>(stream) + (size <= small_size ? 0 : 1);
 
-  // Best fit. The last block of a growing segment counts as large as the segment can become, so any other block that
-  // fits goes first (get_free_block, expandable_size).
-  std::int32_t index = pool(from).free_blocks.take(size, pool(from).last);
-  if (index == no_block) index = options_.expandable_segments ? grow_segment(from, size) : new_segment(from, size);
+  std::int32_t index = free_block(from, size);
+  if (index == no_block) index = new_memory(from, size);
+  if (index == no_block) {
+    release_cached();
+    ++retries_;
+    index = new_memory(from, size);
+  }
+  if (index == no_block) return no_block;
 
   const Bytes rest = block(index).size - size;
   const bool splits_closely = is_small(from) || options_.expandable_segments;
-  if (splits_closely ? rest >= min_block : rest > small_size) split(index, size);
+  if (splits_closely ? rest >= min_block : rest > small_size) insert_free(split(index, size));
 
   Block& taken = block(index);
-  taken.is_free = false;
+  taken.state = State::in_use;
   taken.requested = size;
   add(requested_, size);
   add(stream_requested_[static_cast<std::size_t>(stream)], size);
@@ -68,64 +74,147 @@ CachingAllocator::Handle CachingAllocator::allocate(Bytes bytes, Stream stream) 
 
 void CachingAllocator::free(Handle handle) {
   if (handle == no_block) return;
-  std::int32_t index = handle;
-  const Block& freed = block(index);
+  Block& freed = block(handle);
   requested_.current -= freed.requested;
   stream_requested_[static_cast<std::size_t>(freed.pool / 2)].current -= freed.requested;
   blocks_in_use_.current -= freed.size;
+  freed.state = State::free;
+  insert_free(merge(handle));
+}
 
-  const std::int32_t next = freed.next;
-  const std::int32_t previous = freed.previous;
-  if (next != no_block && block(next).is_free) {
-    erase_free(next);
-    absorb_next(index);
-  }
-  if (previous != no_block && block(previous).is_free) {
-    erase_free(previous);
-    absorb_next(previous);
-    index = previous;
-  }
-  insert_free(index);
+// Best fit. A block before unmapped addresses counts as large as it can become (get_free_block, expandable_size).
+std::int32_t CachingAllocator::free_block(std::int32_t pool_index, Bytes size) {
+  FreeBlocks& blocks = pool(pool_index).free_blocks;
+  if (!options_.expandable_segments) return blocks.take(size);
+  return blocks.take(size, [this](std::int32_t index) {
+    const std::int32_t next = block(index).next;
+    return block(index).size + (is(next, State::unmapped) ? block(next).size : 0);
+  });
+}
+
+std::int32_t CachingAllocator::new_memory(std::int32_t pool_index, Bytes size) {
+  return options_.expandable_segments ? grow_segment(pool_index, size) : new_segment(pool_index, size);
+}
+
+/// Takes bytes of the GPU; false: it has no more.
+bool CachingAllocator::reserve(std::int32_t pool_index, Bytes bytes) {
+  if (options_.limit > 0 && reserved_.current + bytes > options_.limit) return false;
+  pool(pool_index).reserved += bytes;
+  add(reserved_, bytes);
+  return true;
 }
 
 std::int32_t CachingAllocator::new_segment(std::int32_t pool_index, Bytes size) {
   const Bytes bytes = segment_size(size);
-  const std::int32_t index = new_block({next_address_, bytes, 0, no_block, no_block, pool_index, false});
+  if (!reserve(pool_index, bytes)) return no_block;
   next_address_ += bytes;
-  pool(pool_index).reserved += bytes;
-  reserved_ += bytes;
+  return new_block({next_address_ - bytes, bytes, 0, no_block, no_block, pool_index, State::free});
+}
+
+// Maps as many units as the request needs beyond the free blocks in its place (try_allocate_expandable_block).
+std::int32_t CachingAllocator::grow_segment(std::int32_t pool_index, Bytes size) {
+  std::int32_t at = growing_place(pool_index, size);
+  if (is(at, State::unmapped)) at = map(at, size);
+  while (at != no_block && block(at).size < size) at = map(block(at).next, size - block(at).size);
+  if (at != no_block) erase_free(at);
+  return at;
+}
+
+/// The first free or unmapped block from which on `size` bytes are in no use (find_expandable_block).
+std::int32_t CachingAllocator::growing_place(std::int32_t pool_index, Bytes size) {
+  for (const std::int32_t index : pool(pool_index).unmapped) {
+    const std::int32_t previous = block(index).previous;
+    const std::int32_t first = is(previous, State::free) ? previous : index;
+    Bytes room = 0;
+    for (std::int32_t at = first; room < size && at != no_block && !is(at, State::in_use); at = block(at).next)
+      room += block(at).size;
+    if (room >= size) return first;
+  }
+  return no_block;
+}
+
+/// Maps units at the begin of an unmapped block and returns the free block that they are part of then.
+std::int32_t CachingAllocator::map(std::int32_t index, Bytes size) {
+  const std::int32_t pool_index = block(index).pool;
+  const Bytes bytes = round_up(std::min(size, block(index).size), mapped_unit(is_small(pool_index)));
+  if (!reserve(pool_index, bytes)) return no_block;
+  erase_unmapped(index);
+  if (bytes < block(index).size) {
+    const std::int32_t rest = split(index, bytes);
+    block(rest).state = State::unmapped;
+    insert_unmapped(rest);
+  }
+  block(index).state = State::free;
+  index = merge(index);
+  insert_free(index);
   return index;
 }
 
-// Maps as many units as the request needs beyond the free block at the segment's end.
-std::int32_t CachingAllocator::grow_segment(std::int32_t pool_index, Bytes size) {
-  Pool& growing = pool(pool_index);
-  if (growing.last != no_block && block(growing.last).is_free) {
-    erase_free(growing.last);
-  } else {
-    const std::int32_t added = new_block({growing.mapped_end, 0, 0, growing.last, no_block, pool_index, false});
-    if (growing.last != no_block) block(growing.last).next = added;
-    growing.last = added;
+/// Gives back the whole units of a free block.
+void CachingAllocator::unmap(std::int32_t index) {
+  const std::int32_t pool_index = block(index).pool;
+  const Bytes unit = mapped_unit(is_small(pool_index));
+  const Bytes base = address_space * pool_index;
+  const Bytes begin = block(index).address - base;
+  const Bytes first = round_up(begin, unit);
+  const Bytes end = (begin + block(index).size) / unit * unit;
+  if (first >= end) return;
+  erase_free(index);
+  if (first > begin) {
+    const std::int32_t rest = split(index, first - begin);
+    insert_free(index);
+    index = rest;
   }
-  Block& end = block(growing.last);
-  const Bytes bytes = round_up(size - end.size, is_small(pool_index) ? small_segment : large_segment);
-  end.size += bytes;
-  growing.mapped_end += bytes;
-  growing.reserved += bytes;
-  reserved_ += bytes;
-  return growing.last;
+  if (block(index).size > end - first) insert_free(split(index, end - first));
+  pool(pool_index).reserved -= end - first;
+  reserved_.current -= end - first;
+  block(index).state = State::unmapped;
+  insert_unmapped(merge(index));
 }
 
-// Cuts a block down to `size`; the rest becomes a free block after it.
-void CachingAllocator::split(std::int32_t index, Bytes size) {
+/// Gives back all that no block in use shares a segment, or a unit of an expandable one, with.
+void CachingAllocator::release_cached() {
+  const auto count = static_cast<std::int32_t>(blocks_.size());
+  for (std::int32_t index = 0; index < count; ++index) {
+    if (!is(index, State::free)) continue;
+    if (options_.expandable_segments) {
+      unmap(index);
+    } else if (block(index).previous == no_block && block(index).next == no_block) {
+      erase_free(index);
+      pool(block(index).pool).reserved -= block(index).size;
+      reserved_.current -= block(index).size;
+      discard(index);
+    }
+  }
+}
+
+// Cuts a block down to `size` and returns the rest, a free block after it that no list has yet.
+std::int32_t CachingAllocator::split(std::int32_t index, Bytes size) {
   const Block whole = block(index);
   const std::int32_t rest =
-      new_block({whole.address + size, whole.size - size, 0, index, whole.next, whole.pool, false});
+      new_block({whole.address + size, whole.size - size, 0, index, whole.next, whole.pool, State::free});
   if (whole.next != no_block) block(whole.next).previous = rest;
   block(index).next = rest;
   block(index).size = size;
-  if (pool(whole.pool).last == index) pool(whole.pool).last = rest;
-  insert_free(rest);
+  return rest;
+}
+
+/// Joins a block that no list has with neighbours of its state, which leave theirs, and returns the whole.
+std::int32_t CachingAllocator::merge(std::int32_t index) {
+  const State state = block(index).state;
+  const std::int32_t next = block(index).next;
+  const auto leave = [&](std::int32_t neighbour) {
+    state == State::free ? erase_free(neighbour) : erase_unmapped(neighbour);
+  };
+  if (is(next, state)) {
+    leave(next);
+    absorb_next(index);
+  }
+  const std::int32_t previous = block(index).previous;
+  if (!is(previous, state)) return index;
+  leave(previous);
+  absorb_next(previous);
+  return previous;
 }
 
 void CachingAllocator::absorb_next(std::int32_t index) {
@@ -135,8 +224,12 @@ void CachingAllocator::absorb_next(std::int32_t index) {
   left.size += right.size;
   left.next = right.next;
   if (right.next != no_block) block(right.next).previous = index;
-  if (pool(left.pool).last == next) pool(left.pool).last = index;
-  unused_.push_back(next);
+  discard(next);
+}
+
+void CachingAllocator::discard(std::int32_t index) {
+  block(index).state = State::unused;
+  unused_.push_back(index);
 }
 
 std::int32_t CachingAllocator::new_block(const Block& made) {
@@ -151,92 +244,26 @@ std::int32_t CachingAllocator::new_block(const Block& made) {
 }
 
 void CachingAllocator::insert_free(std::int32_t index) {
-  Block& freed = block(index);
-  freed.is_free = true;
+  const Block& freed = block(index);
   pool(freed.pool).free_blocks.insert(freed.size, freed.address, index);
 }
 
+void CachingAllocator::insert_unmapped(std::int32_t index) {
+  std::vector<std::int32_t>& unmapped = pool(block(index).pool).unmapped;
+  const auto is_before = [this](std::int32_t one, std::int32_t other) {
+    return block(one).address < block(other).address;
+  };
+  unmapped.insert(std::lower_bound(unmapped.begin(), unmapped.end(), index, is_before), index);
+}
+
+void CachingAllocator::erase_unmapped(std::int32_t index) {
+  std::vector<std::int32_t>& unmapped = pool(block(index).pool).unmapped;
+  unmapped.erase(std::find(unmapped.begin(), unmapped.end(), index));
+}
+
 void CachingAllocator::erase_free(std::int32_t index) {
-  Block& used = block(index);
-  used.is_free = false;
+  const Block& used = block(index);
   pool(used.pool).free_blocks.erase(used.size, used.address);
-}
-
-namespace {
-
-/// Finds the first product of forward and of backward, the two threads that multiply.
-class FirstProducts {
- public:
-  explicit FirstProducts(const Recording& recording) : recording_(recording) {}
-
-  /// Whether the next event of the recording allocates the result of one.
-  bool at(Event event) {
-    while (next_phase_ < recording_.phases.size() && recording_.phases[next_phase_].first_event <= position_)
-      backward_ = recording_.phases[next_phase_++].phase == Phase::backward;
-    ++position_;
-    bool& found = backward_ ? in_backward_ : in_forward_;
-    if (found || !allocates(event)) return false;
-    const Rule* rule = recording_.storage_of(event).made_by;
-    return found = rule != nullptr && rule->takes_handle;
-  }
-
- private:
-  const Recording& recording_;
-  std::size_t next_phase_ = 0;
-  std::size_t position_ = 0;
-  bool backward_ = false;
-  bool in_forward_ = false;
-  bool in_backward_ = false;
-};
-
-/// Calls `take` with every event of one of the recording's ranks.
-template <class Take>
-void for_each_event(const Recording& recording, std::size_t rank, Take take) {
-  std::size_t next = 0;
-  if (rank > 0) {
-    for (const DividedStretch& stretch : recording.divided) {
-      for (; next < stretch.first_event; ++next) take(recording.events[next]);
-      for (const Event event : stretch.of_others[rank - 1]) take(event);
-      next = stretch.end_event;
-    }
-  }
-  for (; next < recording.events.size(); ++next) take(recording.events[next]);
-}
-
-}  // namespace
-
-Replay replay(const Recording& recording, AllocatorOptions options, std::size_t rank, Bytes handle_workspace) {
-  CachingAllocator allocator(options);
-  std::vector<CachingAllocator::Handle> handles(recording.storages.size(), CachingAllocator::no_block);
-  FirstProducts first_products(recording);
-  for_each_event(recording, rank, [&](Event event) {
-    CachingAllocator::Handle& handle = handles[storage_index(event)];
-    if (allocates(event)) {
-      const StorageRecord& storage = recording.storage_of(event);
-      handle = allocator.allocate(storage.bytes, storage.stream);
-    } else {
-      allocator.free(handle);
-    }
-    if (handle_workspace > 0 && first_products.at(event)) allocator.allocate(handle_workspace, Stream::compute);
-  });
-  Replay result;
-  result.peak_allocated = allocator.requested().peak;
-  result.peak_blocks = allocator.blocks().peak;
-  result.peak_reserved = allocator.reserved();
-  for (int index = 0; index < stream_count; ++index) {
-    const auto stream = static_cast<Stream>(index);
-    result.pools[static_cast<std::size_t>(index)] = allocator.requested(stream).peak;
-    result.reserved[static_cast<std::size_t>(index)] = allocator.reserved(stream);
-  }
-  return result;
-}
-
-Bytes highest_reserved(const Recording& recording, AllocatorOptions options, Bytes handle_workspace) {
-  const std::size_t others = recording.divided.empty() ? 0 : recording.divided.front().of_others.size();
-  Bytes highest = 0;
-  for (std::size_t rank = 0; rank <= others; ++rank)
-    highest = std::max(highest, replay(recording, options, rank, handle_workspace).peak_reserved);
-  return highest;
 }
 
 }  // namespace trainmem

@@ -74,14 +74,9 @@ void FreeBlocks::insert(Bytes size, Bytes address, std::int32_t block) {
 
 void FreeBlocks::erase(Bytes size, Bytes address) { remove(lower_bound(size, address)); }
 
-std::int32_t FreeBlocks::take(Bytes size, std::int32_t avoided) {
-  Position place = entry_from(lower_bound(size, 0));
-  if (place.size_class == class_count) return none;
-  if (avoided != none && classes_[place.size_class][place.run][place.index].block == avoided) {
-    const Position other = entry_from({place.size_class, place.run, place.index + 1});
-    if (other.size_class != class_count) place = other;
-  }
-  return remove(place);
+std::int32_t FreeBlocks::take(Bytes size) {
+  const Position place = entry_from(lower_bound(size, 0));
+  return place.size_class == class_count ? none : remove(place);
 }
 
 std::int32_t FreeBlocks::remove(const Position& place) {

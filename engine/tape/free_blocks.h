@@ -19,9 +19,11 @@ class FreeBlocks {
   void insert(Bytes size, Bytes address, std::int32_t block);
   /// Removes the block that was inserted with this size and address.
   void erase(Bytes size, Bytes address);
-  /// Removes the smallest block of at least `size`, lowest address first, and returns it; `avoided` only if there is
-  /// no other. none: there is no such block.
-  std::int32_t take(Bytes size, std::int32_t avoided);
+  /// Removes the smallest block of at least `size`, lowest address first, and returns it. none: there is no such block.
+  std::int32_t take(Bytes size);
+  /// The same, but a block is passed over while the next one is smaller by `size_of`, which takes a block.
+  template <class SizeOf>
+  std::int32_t take(Bytes size, SizeOf size_of);
 
  private:
   struct Entry {
@@ -47,9 +49,23 @@ class FreeBlocks {
   Position lower_bound(Bytes size, Bytes address) const;
   Position entry_from(Position position) const;
   std::int32_t remove(const Position& position);
+  std::int32_t block_at(const Position& place) const {
+    return classes_[place.size_class][place.run][place.index].block;
+  }
 
   std::array<std::vector<Entries>, class_count> classes_;  ///< no run is empty but the only one
   std::array<std::uint64_t, class_count / 64> occupied_{};
 };
+
+template <class SizeOf>
+std::int32_t FreeBlocks::take(Bytes size, SizeOf size_of) {
+  Position place = entry_from(lower_bound(size, 0));
+  if (place.size_class == class_count) return none;
+  for (;;) {
+    const Position next = entry_from({place.size_class, place.run, place.index + 1});
+    if (next.size_class == class_count || size_of(block_at(next)) >= size_of(block_at(place))) return remove(place);
+    place = next;
+  }
+}
 
 }  // namespace trainmem

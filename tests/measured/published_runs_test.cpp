@@ -192,6 +192,10 @@ TEST_CASE("published runs: no run that fitted is called too large, no run that d
   const Outcomes seen = outcomes(accuracy().measured, Standing::certain);
   CHECK(seen.fitted > 70);
   CHECK(seen.fitted_called_too_large == 0);
+  // They ran, so the allocator found room where it first freed what it had cached. One is not explained: Mistral 7B
+  // with 16 sequences on one A100 (a100_80gb_liger.csv), whose free memory is computed to lie in pieces.
+  CHECK(seen.beyond_capacity >= 30);
+  CHECK(seen.beyond_capacity_called_out_of_memory <= 1);
   const Outcomes uncertain = outcomes(accuracy().measured, Standing::uncertain);
   CHECK(uncertain.out_of_memory >= 2);
   CHECK(uncertain.out_of_memory_called_fit == 0);

@@ -147,7 +147,7 @@ function everyRun({ files, cases }) {
 }
 
 const outcomeSentence = seen =>
-  `Of ${seen.fitted} published runs that fitted, ${seen.fitted_called_too_large} are called too large; of ${seen.out_of_memory} that ended out of memory, ${seen.out_of_memory_called_fit} are called a fit.`;
+  `Of ${seen.fitted} published runs that fitted, ${seen.fitted_called_too_large} are called too large; of ${seen.out_of_memory} that ended out of memory, ${seen.out_of_memory_called_fit} are called a fit. ${seen.beyond_capacity} of those that fitted reserve more than their GPU has: replayed within it, as the allocator frees what it cached, ${seen.beyond_capacity - seen.beyond_capacity_called_out_of_memory} run and ${seen.beyond_capacity_called_out_of_memory} would end out of memory.`;
 
 /** What stands in the place of each comment of the page. */
 export function accuracyParts(accuracy) {

@@ -92,6 +92,19 @@ export interface Verdict {
   margin: number;
   /** In words; advice that the build recorded goes without it. */
   sentence?: string;
+  /** How the allocator gets along where it would reserve more than the GPU has. */
+  at_capacity?: AtCapacity;
+}
+
+export interface AtCapacity {
+  reserved: number;
+  /** Times cached blocks are freed, and of them those of every step to come. */
+  retries: number;
+  retries_of_last_step: number;
+  /** What there is no memory for; 0: it gets along. */
+  requested: number;
+  /** In use when that is asked for. */
+  allocated: number;
 }
 
 export interface TextbookLine {

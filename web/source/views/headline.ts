@@ -18,7 +18,8 @@ export function verdictWords(verdict: Verdict, units: Units): string {
     case 'fits':
       return `Fits, ${margin} to spare`;
     case 'tight':
-      return needsCacheFreed(verdict) ? 'Tight: fits if cached blocks are freed' : `Tight: only ${margin} to spare`;
+      if (!needsCacheFreed(verdict)) return `Tight: only ${margin} to spare`;
+      return verdict.at_capacity?.requested ? 'Tight: may run out of memory' : 'Tight: fits if cached blocks are freed';
     case 'does_not_fit':
       return `Does not fit, ${margin} missing`;
     default:
@@ -43,13 +44,21 @@ export function need(result: Summary): [words: string, bytes: number] {
   return fitsWithoutCache(result) ? ['needs at least', result.least] : ['needs', result.device.expected];
 }
 
+/** How the allocator gets along with less than it would like. */
+function withoutCache({ at_capacity }: Verdict, units: Units): string {
+  const { requested = 0, allocated = 0, retries_of_last_step: times = 0 } = at_capacity ?? {};
+  if (requested)
+    return `${gigabytes(requested, units)} find no room beside ${gigabytes(allocated, units)} in use, as free memory lies in pieces`;
+  return `it frees them ${times ? `${plural(times, 'time')} in every step, which costs time` : 'in the first steps'}`;
+}
+
 /** Between what, or why less than PyTorch would like. */
 function rangeWords(result: Summary, units: Units) {
-  const { device, reserved, allocated } = result;
+  const { device, reserved, allocated, verdict } = result;
   if (fitsWithoutCache(result))
     return html`With room PyTorch would take ${gigabytes(device.expected, units)}, of which
-      ${gigabytes(reserved.expected - allocated, units)} are cached blocks that no tensor uses at that moment. Here it frees
-      and allocates them again, which costs time and may fail where free memory is in pieces.`;
+      ${gigabytes(reserved.expected - allocated, units)} are cached blocks that no tensor uses at that moment. Here
+      ${withoutCache(verdict, units)}.`;
   const [low, high] = [gigabytes(device.low, units), gigabytes(device.high, units)];
   return low === high ? nothing : html`Likely between ${low} and ${high}.`;
 }
