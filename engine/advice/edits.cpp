@@ -20,14 +20,6 @@ bool is_megatron(const Config& c) { return c.recipe.framework == Framework::mega
 
 bool is_16_bit(Precision precision) { return precision == Precision::bf16 || precision == Precision::fp16; }
 
-/// What else a recipe needs under FSDP: it casts weights itself, where autocast would keep the copies of all blocks
-/// until the end of forward; and a loss that takes the head's weight needs it gathered, as the root's group is.
-void fit_for_fsdp(Recipe& r) {
-  if (r.precision == Precision::bf16_mixed || r.precision == Precision::bf16_autocast)
-    r.precision = Precision::fsdp_bf16;
-  if (r.loss == Loss::fused_linear || r.loss == Loss::chunked) r.fsdp_wrap_embeddings = false;
-}
-
 bool shards_weights(const Recipe& recipe) {
   return recipe.data_parallel == DataParallel::fsdp || recipe.data_parallel == DataParallel::zero3;
 }
@@ -54,6 +46,12 @@ bool regroup(Recipe& r, Count& dimension, std::int64_t ways) {
 }
 
 }  // namespace
+
+void fit_for_fsdp(Recipe& r) {
+  if (r.precision == Precision::bf16_mixed || r.precision == Precision::bf16_autocast)
+    r.precision = Precision::fsdp_bf16;
+  if (r.loss == Loss::fused_linear || r.loss == Loss::chunked) r.fsdp_wrap_embeddings = false;
+}
 
 bool smaller_micro_batch(Config& c, std::int64_t factor) {
   Recipe& r = c.recipe;

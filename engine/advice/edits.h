@@ -8,6 +8,10 @@
 
 namespace trainmem {
 
+/// What else a recipe needs under FSDP: it casts weights itself, where autocast would keep the copies of all blocks
+/// until the end of forward; and a loss that takes the head's weight needs it gathered, as the root's group is.
+void fit_for_fsdp(Recipe& r);
+
 /// Micro-batches of a `factor`-th as many sequences, 0: of one, in as many more accumulation steps.
 bool smaller_micro_batch(Config& c, std::int64_t factor);
 bool attention_kernel(Config& c, std::int64_t kernel);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "engine/advice/edits.h"
 #include "engine/peak/peak.h"
 #include "engine/runtime.h"
 #include "engine/validation/validate.h"
@@ -36,10 +37,24 @@ double waiting(const Recipe& r) {
 double extra_time(const Recipe& r) { return (1 + repeated_arithmetic(r.recomputation)) * (1 + waiting(r)); }
 
 /// Smaller is better.
-auto rank(const Layout& layout) {
-  const Recipe& r = layout.config.recipe;
-  return std::make_tuple(extra_time(r), r.tensor_parallel * r.context_parallel, static_cast<int>(r.data_parallel),
+auto rank_by(double time, const Recipe& r) {
+  return std::make_tuple(time, r.tensor_parallel * r.context_parallel, static_cast<int>(r.data_parallel),
                          r.expert_parallel, -r.micro_batch_size);
+}
+
+auto rank(const Layout& layout) { return rank_by(extra_time(layout.config.recipe), layout.config.recipe); }
+
+/// What is tight stands where it would if the room that it lacks were made by recomputing everything.
+auto rank_with_verdict(const Layout& layout) {
+  const bool fits = layout.after.verdict.fit == Fit::fits;
+  const double more = fits ? 0 : repeated_arithmetic(Recomputation::full);
+  return rank_by(extra_time(layout.config.recipe) * (1 + more), layout.config.recipe);
+}
+
+/// A configuration of one sequence a step says nothing of its batch: then there is one for every GPU.
+std::int64_t global_batch(const Recipe& r, std::int64_t num_gpus) {
+  const std::int64_t own = r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;
+  return own > 1 ? own : num_gpus;
 }
 
 /// GPUs in each dimension; their product is all of them, but for experts, which are divided among the data-parallel
@@ -55,10 +70,7 @@ struct Division {
 class Planner {
  public:
   Planner(const Config& config, std::int64_t num_gpus)
-      : base_(config),
-        num_gpus_(num_gpus),
-        global_batch_(config.recipe.micro_batch_size * config.recipe.gradient_accumulation_steps *
-                      config.recipe.data_parallel_size) {}
+      : base_(config), num_gpus_(num_gpus), global_batch_(global_batch(config.recipe, num_gpus)) {}
 
   Plan search() {
     for_divisors(num_gpus_, gpus_of_a_node, [&](std::int64_t tensor) {
@@ -154,6 +166,7 @@ class Planner {
     Recipe& r = config.recipe;
     r.data_parallel = kind;
     if (kind == DataParallel::ddp && r.precision == Precision::fsdp_bf16) r.precision = Precision::bf16_autocast;
+    if (kind == DataParallel::fsdp) fit_for_fsdp(r);
     r.recomputation = recomputations().back();
     r.recomputation_layers = 0;
     set_micro_batch(r, 1);
@@ -194,7 +207,7 @@ class Planner {
     }
   }
 
-  /// Reserved memory and verdict of the best ones: what does not fit by them goes, what is tight comes last.
+  /// Reserved memory and verdict of the best ones: what does not fit by them goes, what is tight steps back.
   Plan finish() {
     const auto better = [](const Layout& a, const Layout& b) { return rank(a) < rank(b); };
     std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), better);
@@ -208,9 +221,8 @@ class Planner {
         kept.push_back(std::move(layout));
       }
     }
-    std::stable_sort(kept.begin(), kept.end(), better);
-    std::stable_partition(kept.begin(), kept.end(),
-                          [](const Layout& layout) { return layout.after.verdict.fit == Fit::fits; });
+    std::stable_sort(kept.begin(), kept.end(),
+                     [](const Layout& a, const Layout& b) { return rank_with_verdict(a) < rank_with_verdict(b); });
     plan_.layouts = std::move(kept);
     return std::move(plan_);
   }

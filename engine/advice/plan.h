@@ -2,7 +2,8 @@
 //
 // The model, the GPU, the framework, the precision, the optimizer and the sequence length stay as they are; layout,
 // sharding, recomputation and micro-batch are searched. The global batch is kept as nearly as the layout allows: at
-// least one micro-batch on every GPU, and as many as stages in a pipeline.
+// least one micro-batch on every GPU, and as many as stages in a pipeline. Where the configuration has one sequence a
+// step, its own default, there is one for every GPU.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ inline constexpr std::int64_t gpus_of_a_node = 8;  ///< tensor parallelism stays
 /// The configuration is valid; its own parallel sizes do not matter. num_gpus: 1 to most_planned_gpus.
 ///
 /// Best first: least repeated arithmetic and waiting; then least exchanged, which is less tensor and context
-/// parallelism and plain before sharded data parallelism; then the larger micro-batch.
+/// parallelism and plain before sharded data parallelism; then the larger micro-batch. What is tight ranks as if it
+/// recomputed everything on top.
 Plan plan(const Config& config, std::int64_t num_gpus);
 
 }  // namespace trainmem

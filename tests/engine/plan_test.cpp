@@ -86,6 +86,54 @@ TEST_CASE("plan: what fits without cached blocks alone gives way to what recompu
   }
 }
 
+// FSDP casts weights itself: with autocast's copies of all blocks, 141 GB of bf16, 70B would fit no number of H100s.
+TEST_CASE("plan: what runs under DDP with autocast is divided by FSDP in FSDP's precision") {
+  const Plan plan = planned("model=llama3.1-70b&gpu=h100-sxm", 512);
+  REQUIRE(!plan.layouts.empty());
+  for (const Layout& layout : plan.layouts) {
+    CHECK(layout.config.recipe.data_parallel == DataParallel::fsdp);
+    CHECK(layout.config.recipe.precision == Precision::fsdp_bf16);
+  }
+}
+
+TEST_CASE("plan: a configuration's batch is kept, one sequence a step becomes one for every GPU") {
+  const auto batch = [](const Layout& layout) {
+    const Recipe& r = layout.config.recipe;
+    return r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;
+  };
+  const Plan unsaid = planned("model=llama3.1-70b&gpu=h100-sxm&fw=torchtitan", 512);
+  REQUIRE(unsaid.layouts.size() > 3);
+  for (const Layout& layout : unsaid.layouts) CHECK(batch(layout) == 512);
+  const Plan said = planned("model=llama3.1-70b&gpu=h100-sxm&fw=torchtitan&ga=2048", 512);
+  REQUIRE(said.layouts.size() > 3);
+  for (const Layout& layout : said.layouts) CHECK(batch(layout) == 2048);
+}
+
+// 8 stages and 32 micro-batches wait 7/32 = 22 % (Narayanan et al. 2021, section 2.2: (p - 1) / m), less than a third.
+TEST_CASE("plan: what is tight comes after what waits less than recomputing everything costs, and before the rest") {
+  bool before = false;
+  bool after = false;
+  for (const char* link :
+       {"model=llama3.1-70b&gpu=h100-sxm&fw=megatron", "model=llama3.1-70b&gpu=h100-sxm&fw=torchtitan",
+        "model=llama3.1-70b&gpu=h100-sxm&fw=megatron&ga=64&dp=8"}) {
+    INFO(link);
+    const Plan plan = planned(link, 512);
+    for (std::size_t i = 1; i < plan.layouts.size(); ++i) {
+      const auto time = [](const Layout& layout) {
+        const double once = (1 + layout.repeated_arithmetic) * (1 + layout.waiting);
+        return layout.after.verdict.fit == Fit::fits ? once : once * 4 / 3;
+      };
+      CHECK(time(plan.layouts[i - 1]) <= time(plan.layouts[i]) + 1e-9);
+      const bool tight_now = plan.layouts[i].after.verdict.fit == Fit::tight;
+      const bool tight_before = plan.layouts[i - 1].after.verdict.fit == Fit::tight;
+      before = before || (tight_before && !tight_now);
+      after = after || (tight_now && !tight_before);
+    }
+  }
+  CHECK(before);
+  CHECK(after);
+}
+
 TEST_CASE("plan: no GPUs, too many GPUs and no GPU at all are named") {
   CHECK(plan_request("model=gpt2&gpu=h100-sxm&seq=1024", 0).issues.size() == 1);
   CHECK(plan_request("model=gpt2&gpu=h100-sxm&seq=1024", 1 << 20).issues.size() == 1);

@@ -33,13 +33,13 @@ function rows(engine) {
       continue; // A trap: the page will say so to those who open this configuration.
     }
     if (!answer.ok) continue;
-    const { device, allocated, verdict } = answer.result;
+    const { device, least, allocated, verdict } = answer.result;
     const title = list => list.find(({ id }) => id === (list === models ? model : gpu)).name;
     found.push([
       `<a href="#${answer.link}">${plain(name)}</a>`,
       plain(title(models)),
       plain(title(gpus)),
-      gib(device.expected),
+      verdict.fit === 'tight' && verdict.margin < 0 ? `at least ${gib(least)}` : gib(device.expected),
       allocated.toLocaleString('en'),
       verdict.fit === 'fits' ? 'fits' : verdict.fit === 'tight' ? 'tight' : 'does not fit',
     ]);
@@ -58,7 +58,11 @@ function recorded(engine) {
   ask('estimate', JSON.stringify(first));
   ask('read_link', firstLink);
   const { advice } = ask('advice', firstLink);
-  for (const { after } of [...advice.suggestions, ...advice.remedies]) delete after.verdict.sentence;
+  for (const one of [...advice.suggestions, ...advice.remedies]) {
+    const { device, host, num_gpus, verdict } = one.after;
+    delete verdict.sentence;
+    one.after = { device, host, num_gpus, verdict };
+  }
   const { models, fields, ...others } = JSON.parse(engine.presets());
   // What the page says nothing of is not sent.
   const presets = {

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
-import { componentLabels, componentMeanings, deviceSegments } from '../source/components.ts';
+import { componentLabels, componentMeanings, deviceSegments, fitsWithoutCache } from '../source/components.ts';
 import { gigabytes, percent, plural } from '../source/format.ts';
 import { picture } from '../source/share/picture.ts';
 import { plain } from './fill.js';
@@ -144,11 +144,11 @@ function page({ id, name, all, png, styles }) {
   const path = `m/${id}/`;
   const image = png ? `${address ? address + path : './'}bar.png` : '';
   const row = (cells, tag = 'td') => `<tr>${cells.map(cell => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
-  const ways = all.map(({ setup, gpu, result: { device, allocated, num_gpus, verdict }, link: to }) =>
+  const ways = all.map(({ setup, gpu, result: { device, least, allocated, num_gpus, verdict }, link: to }) =>
     row([
       `<a href="../../#${plain(to)}">${plain(setup)}</a>`,
       `${num_gpus > 1 ? `${num_gpus.toLocaleString('en')} × ` : ''}${plain(gpu)}`,
-      gigabytes(device.expected, 'GiB'),
+      fitsWithoutCache({ verdict }) ? `at least ${gigabytes(least, 'GiB')}` : gigabytes(device.expected, 'GiB'),
       allocated.toLocaleString('en'),
       verdictWords[verdict.fit],
     ]),

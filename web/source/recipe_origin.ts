@@ -29,7 +29,7 @@ export function offerOrigin(presets: Presets, config: Config): Remark | undefine
   if (names.length === 0) return undefined;
   return {
     text: `This recipe was written for ${names.join(' on ')}.`,
-    action: names.length > 1 ? 'Use both' : 'Use it',
+    action: `Use ${names.length > 1 ? 'both' : names[0]}`,
     config: wanted,
   };
 }

@@ -183,11 +183,22 @@ pageTest('layouts that are still looked for are those of no other configuration'
     document.querySelector('trainmem-calculator').calculator.set('/recipe/micro_batch_size', 2);
   });
   await settled(page);
-  // The worker answers one question after another: advice comes after the layouts.
-  await page.locator('#advice[aria-busy=true]').waitFor({ ...slow, state: 'attached' });
-  await page.locator('#advice[aria-busy=false]').waitFor({ ...slow, state: 'attached' });
-  assert.equal(await page.locator('.layouts').count(), 0);
+  // One sequence a step becomes one for every GPU; two are the reader's own, and tensor 8 leaves 8 to see them.
+  const counted = page.locator('#plan .counted', { hasText: 'global batch' });
+  await counted.waitFor(slow);
+  assert.match(await counted.innerText(), /of 64 GPUs fit with a global batch of 8 sequences/);
   assert.equal(await button.innerText(), 'Find layouts');
+});
+
+pageTest('an opened plan is of the GPUs that there are, unasked, and follows the fields', {}, async page => {
+  await openCalculator(page, 'v=1&model=llama3.1-70b&gpu=h100-sxm&fw=torchtitan&dp=64&dp_kind=fsdp&end');
+  await advised(page);
+  await unfold(page, 'plan');
+  const counted = page.locator('#plan .counted').first();
+  await counted.filter({ hasText: /of 64 GPUs fit with a global batch of 64 sequences/ }).waitFor(slow);
+  assert.match(await page.locator('#plan').innerText(), /pipeline bubble/);
+  await page.getByLabel('Accumulation steps', { exact: true }).fill('4');
+  await counted.filter({ hasText: /of 64 GPUs fit with a global batch of 256 sequences/ }).waitFor(slow);
 });
 
 pageTest('what cannot be computed is not called too large', {}, async page => {

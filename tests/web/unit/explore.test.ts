@@ -1,8 +1,10 @@
 // Words, orders and edges of the explore part.
+import type { Summary } from '@source/border.js';
 import type { SweepPoint } from '@source/explore/answers.js';
-import { byMargin } from '@source/explore/fits_panel.js';
+import { byMargin, runs } from '@source/explore/fits_panel.js';
 import { fitWords, settingWords } from '@source/explore/go_and_say.js';
 import { readGpus } from '@source/explore/gpus.js';
+import { gpusToTry } from '@source/explore/plan_panel.js';
 import { axes, chartTop, said, shortSize, shortValue, stopsFitting, valuesOf } from '@source/explore/sweep_panel.js';
 import { Sweeper } from '@source/explore/sweeper.js';
 import { stopOf } from '@source/views/slider.js';
@@ -47,7 +49,7 @@ describe('sweeps', () => {
   test('have the present value among theirs, in order', () => {
     const [sequence] = axes;
     expect(valuesOf(sequence!, '4096')).toEqual([...sequence!.values]);
-    expect(valuesOf(sequence!, '5000').slice(0, 3)).toEqual(['4096', '5000', '8192']);
+    expect(valuesOf(sequence!, '5000').slice(2, 5)).toEqual(['4096', '5000', '8192']);
     expect(valuesOf(sequence!, 'x')).toEqual([...sequence!.values]);
   });
 
@@ -120,6 +122,23 @@ test('what a change sets is said in the words of the fields', () => {
 test('a plan takes 1 to 65,536 GPUs, in any form of number', () => {
   expect(readGpus('2^12')).toMatchObject({ ok: true, value: 4096 });
   for (const text of ['0', '70000', '', 'many', '1.5']) expect(readGpus(text).ok).toBe(false);
+});
+
+const needing = (num_gpus: number, device: number) =>
+  ({ num_gpus, device: { expected: device }, verdict: { capacity: 80 } }) as unknown as Summary;
+
+test('a plan begins with the GPUs that there are; with more where there is one, or too few', () => {
+  expect(gpusToTry(needing(512, 152), false)).toBe(512);
+  expect(gpusToTry(needing(6, 30), false)).toBe(6);
+  expect(gpusToTry(needing(1, 30), false)).toBe(8);
+  expect(gpusToTry(needing(1, 1774), false)).toBe(32);
+  expect(gpusToTry(needing(16, 200), true)).toBe(64);
+});
+
+test('GPUs that PyTorch does not run on, or not together, are not offered', () => {
+  const made = (vendor: string) => ({ id: 'x', name: 'x', vendor });
+  expect(['NVIDIA', 'AMD', 'Apple', 'Google'].map(made).map(runs(1))).toEqual([true, true, true, false]);
+  expect(['NVIDIA', 'AMD', 'Apple', 'Google'].map(made).map(runs(2))).toEqual([true, true, false, false]);
 });
 
 test('a slider stands at the nearest power of two', () => {

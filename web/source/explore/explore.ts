@@ -17,7 +17,7 @@ import './ways_panel.js';
 import { advicePanel, adviceStyles } from './advice_panel.js';
 import type { Advice } from './answers.js';
 import { Asker } from './asker.js';
-import { fitsPanel, fitsStyles, runsPyTorch } from './fits_panel.js';
+import { fitsPanel, fitsStyles, runs } from './fits_panel.js';
 import { fitStyles } from './go_and_say.js';
 import { readGpus } from './gpus.js';
 import type { Explorer } from './panel.js';
@@ -93,6 +93,8 @@ class TrainmemExplore extends LitElement implements Explorer {
   private allGpus = false;
   private plan: PlanState = { text: '', message: '', busy: false, plan: undefined };
   private gpusAsked = false;
+  /** The link for which layouts were asked last. */
+  private planned = '';
   private readonly seen = new Set<string>();
   private nearness: IntersectionObserver | undefined;
 
@@ -145,6 +147,7 @@ class TrainmemExplore extends LitElement implements Explorer {
     this.loaded?.close();
     this.loaded = undefined;
     this.asked = '';
+    this.planned = '';
     this.sweep.forget();
     this.gpus.forget();
     this.nearness?.disconnect();
@@ -164,7 +167,7 @@ class TrainmemExplore extends LitElement implements Explorer {
       },
       { rootMargin: '300px' },
     );
-    for (const id of ['sweeps', 'fitson']) this.nearness.observe(this.renderRoot.querySelector(`#${id}`)!);
+    for (const id of ['sweeps', 'fitson', 'plan']) this.nearness.observe(this.renderRoot.querySelector(`#${id}`)!);
   }
 
   /** At first these panels follow what stands around them, one frame later. */
@@ -192,9 +195,11 @@ class TrainmemExplore extends LitElement implements Explorer {
         link,
         '/gpu',
         this.presets('gpus')
-          .filter(runsPyTorch)
+          .filter(runs(this.good.result.num_gpus))
           .map(gpu => gpu.id),
       );
+    if (seen.has('plan') && open.has('plan') && this.answered === link && this.planned !== link)
+      this.findLayouts(this.plan.text);
   }
 
   private presets(kind: 'gpus' | 'models'): Preset[] {
@@ -209,9 +214,14 @@ class TrainmemExplore extends LitElement implements Explorer {
     });
   };
 
-  private findLayouts = async (text: string): Promise<void> => {
-    const read = readGpus(text);
+  private planFor = (text: string): void => {
     this.gpusAsked = true;
+    this.findLayouts(text);
+  };
+
+  private async findLayouts(text: string): Promise<void> {
+    const read = readGpus(text);
+    this.planned = this.good.link;
     this.plan = { ...this.plan, text, message: read.ok ? '' : read.message, busy: read.ok };
     this.requestUpdate();
     if (!read.ok) return;
@@ -220,11 +230,11 @@ class TrainmemExplore extends LitElement implements Explorer {
     const message = answer.ok ? '' : (answer.issues[0]?.message ?? '');
     this.plan = { text, message, busy: false, plan: answer.ok ? answer.plan : undefined };
     this.requestUpdate();
-  };
+  }
 
   protected override willUpdate(properties: PropertyValues<this>): void {
     if (!properties.has('good') || this.good.link === this.asked) return;
-    const text = this.gpusAsked ? this.plan.text : String(gpusToTry(this.good.result));
+    const text = this.gpusAsked ? this.plan.text : String(gpusToTry(this.good.result, false));
     this.plan = { ...this.plan, text, busy: false, plan: undefined };
     this.loaded?.forget('plan');
     this.asked = this.good.link;
@@ -240,6 +250,9 @@ class TrainmemExplore extends LitElement implements Explorer {
     if (link !== this.asked || !answer?.ok) return;
     this.answered = link;
     this.advice = answer.advice;
+    const { result } = this.good;
+    const tooFew = result.verdict.fit === 'does_not_fit' && answer.advice.remedies.length === 0;
+    if (!this.gpusAsked) this.plan = { ...this.plan, text: String(gpusToTry(result, tooFew)) };
     this.view.companion.advised = { link, remedies: answer.advice.remedies };
     this.requestUpdate();
     this.view.requestUpdate();
@@ -262,7 +275,7 @@ class TrainmemExplore extends LitElement implements Explorer {
       ${advicePanel(this, this.advice, this.answered !== this.good.link)}
       ${sweepPanel(this, config, sweep, this.choose)}
       ${fitsPanel(this, config, this.gpus.points, this.presets('gpus'), this.allGpus, this.showAll)}
-      ${planPanel(this, this.plan, this.findLayouts)}
+      ${planPanel(this, this.plan, this.planFor)}
       ${
         this.done
           ? html`<div class="done" role="status">

@@ -24,8 +24,12 @@ export function byMargin(points: readonly SweepPoint[]): Good[] {
 
 const few = 8;
 
-/** TPUs are listed for their memory; the allocator and the kernels that are modelled are not theirs. */
-export const runsPyTorch = (gpu: Preset) => gpu.vendor !== 'Google';
+/**
+ * TPUs are listed for their memory; the allocator and the kernels that are modelled are not theirs. PyTorch has no
+ * collectives of Apple's GPUs, so one of them trains alone.
+ */
+export const runs = (gpus: number) => (gpu: Preset) =>
+  gpu.vendor !== 'Google' && (gpus === 1 || gpu.vendor !== 'Apple');
 
 export function fitsPanel(
   explorer: Explorer,
@@ -86,7 +90,7 @@ export function fitsPanel(
     }`;
   const gist = points
     ? `${fitting} of ${sorted.length} GPUs`
-    : `each of ${gpus.filter(runsPyTorch).length} GPUs, the smallest that will do first`;
+    : `each of ${gpus.filter(runs(explorer.good.result.num_gpus)).length} GPUs, the smallest that will do first`;
   return fold(explorer, 'fitson', 'Fits on', gist, body);
 }
 

@@ -18,8 +18,9 @@ export interface PlanState {
   plan: Plan | undefined;
 }
 
-/** A number to begin with: no fewer than there are, and enough to hold what the device would have to. */
-export function gpusToTry({ num_gpus, device, verdict }: Summary): number {
+/** A number to begin with: those that there are; where those are one or too few, enough to hold what they would have to. */
+export function gpusToTry({ num_gpus, device, verdict }: Summary, tooFew: boolean): number {
+  if (num_gpus > 1 && !tooFew) return Math.min(mostGpus, num_gpus);
   const needed = verdict.capacity > 0 ? (num_gpus * device.expected) / verdict.capacity : 1;
   return Math.min(mostGpus, Math.max(8, num_gpus, 2 ** Math.ceil(Math.log2(needed))));
 }
@@ -36,22 +37,21 @@ function division(layout: Layout): string {
   return capitalized(divided.join(' \u00d7 ')) || 'One GPU';
 }
 
+const sequences = (layout: Layout) =>
+  layout.micro_batch_size * layout.gradient_accumulation_steps * layout.data_parallel_size;
+
 /** The layouts that were found, and how many were tried. */
 function layoutsFound(explorer: Explorer, plan: Plan) {
   const { units, good } = explorer;
   if (plan.layouts.length === 0)
     return html`<p class="counted" role="status">
-      None of ${plural(plan.tried, 'configuration')} of ${plural(plan.num_gpus, 'GPU')} fits.
-      ${
-        good.config.recipe?.data_parallel === 'ddp'
-          ? 'Under DDP each of them holds all that its part of the model needs: choose FSDP or ZeRO under Parallelism, which divide it, or'
-          : 'Try more GPUs, or'
-      }
-      take one of the ways under “What to change”.
+      None of ${plural(plan.tried, 'configuration')} of ${plural(plan.num_gpus, 'GPU')} fits. Try more GPUs, or take one
+      of the ways under “What to change”.
     </p>`;
+  const fewest = Math.min(...plan.layouts.map(sequences));
   return html`<p class="muted counted" role="status">
-      ${plural(plan.fitting, 'layout')} of ${plural(plan.num_gpus, 'GPU')} ${plan.fitting === 1 ? 'fits' : 'fit'};
-      ${plural(plan.tried, 'configuration')} tried.
+      ${plural(plan.fitting, 'layout')} of ${plural(plan.num_gpus, 'GPU')} ${plan.fitting === 1 ? 'fits' : 'fit'} with a
+      global batch of ${plural(fewest, 'sequence')}; ${plural(plan.tried, 'configuration')} tried.
     </p>
     <ol class="layouts">
       ${plan.layouts.map(
@@ -61,7 +61,9 @@ function layoutsFound(explorer: Explorer, plan: Plan) {
             <p class="muted">
               ${layout.recomputation === 'none' ? 'No recomputation' : `Recomputes ${words(layout.recomputation)}, ${percent(layout.repeated_arithmetic, 1)} more arithmetic`},
               micro-batch ${layout.micro_batch_size}, ${plural(layout.gradient_accumulation_steps, 'step')} of
-              accumulation${layout.waiting > 0 ? html`, pipeline bubble ${percent(layout.waiting, 1)}` : nothing}
+              accumulation${sequences(layout) > fewest ? `, global batch ${formatNumber(sequences(layout))}` : nothing}${
+                layout.waiting > 0 ? `, pipeline bubble ${percent(layout.waiting, 1)}` : nothing
+              }
             </p>
           </div>
           <p class="saves">
@@ -71,7 +73,15 @@ function layoutsFound(explorer: Explorer, plan: Plan) {
           ${layout.link === good.link ? nothing : applyButton(explorer, 'Use', division(layout), layout.config)}
         </li>`,
       )}
-    </ol>`;
+    </ol>
+    ${
+      plan.layouts.some(({ waiting }) => waiting > 0)
+        ? html`<p class="muted counted">
+            The pipeline bubble is the time in which stages wait, against that in which they work. More accumulation
+            steps, so a larger global batch, make it smaller.
+          </p>`
+        : nothing
+    }`;
 }
 
 export function planPanel(explorer: Explorer, state: PlanState, ask: (text: string) => void) {
@@ -81,7 +91,8 @@ export function planPanel(explorer: Explorer, state: PlanState, ask: (text: stri
   };
   const body = () => html`<p class="lead">
       Every division of a number of GPUs into tensor, pipeline, context, expert and data parallelism, with the
-      recomputation and micro-batch that suit it. What recomputes and waits least comes first.
+      recomputation and micro-batch that suit it. What recomputes and waits least comes first, what is tight a little
+      later.
     </p>
     <form class="ask" @submit=${submit}>
       <label for="plan-gpus">GPUs</label>

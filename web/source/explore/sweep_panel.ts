@@ -27,7 +27,7 @@ export const axes: readonly Axis[] = [
     id: 'sequence',
     title: 'Sequence lengths',
     path: '/recipe/sequence_length',
-    values: powers(4096, 1048576),
+    values: powers(1024, 1048576),
     unit: 'tokens',
   },
   {

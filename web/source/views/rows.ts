@@ -15,6 +15,14 @@ const first = 8;
 /** The component's heading says its name already. */
 const shortName = ({ name, component }: Row) => name.replace(`${component}.`, '');
 
+/** Whose gradient, state or scratch it is: the weights of its shape, where they are as many. */
+export function owners({ component, shape, copies }: Row, all: readonly Row[]): string {
+  if (!/^(master_weights|gradients|optimizer_)/.test(component)) return '';
+  const same = all.filter(row => row.component === 'weights' && row.shape === shape);
+  if (same.reduce((sum, row) => sum + row.copies, 0) !== copies) return '';
+  return [...new Set(same.map(shortName))].join(', ');
+}
+
 export function explanation(row: Row) {
   const size = row.element_bytes === 1 ? '1 byte' : `${row.element_bytes} bytes`;
   return html`<dl class="explanation reason">
@@ -33,18 +41,19 @@ export function explanation(row: Row) {
   </dl>`;
 }
 
-function tableRow(view: View, row: Row, id: string, total: number, units: Units) {
+function tableRow(view: View, row: Row, id: string, { rows, allocated }: Result, units: Units) {
   const open = view.open.has(id);
+  const whose = owners(row, rows);
   return html`<tr class="row ${open ? 'opened' : ''}">
       <th scope="row">
         <button type="button" class="opener" aria-expanded=${open} @click=${turn(() => view.toggle(id))}>
-          <i class="chevron"></i><span title=${row.name}>${breakable(shortName(row))}<span class="shapeline mono muted">${row.shape}${row.copies > 1 ? ` × ${grouped(row.copies)}` : ''}</span></span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
+          <i class="chevron"></i><span title=${row.name}>${breakable(shortName(row))}${whose ? html` <span class="muted">of ${whose}</span>` : nothing}<span class="shapeline mono muted">${row.shape}${row.copies > 1 ? ` × ${grouped(row.copies)}` : ''}</span></span>${row.kind === 'exact' ? nothing : html`<small>${row.kind}</small>`}
         </button>
       </th>
       <td class="shape mono">${row.shape}${row.copies > 1 ? html` <span class="muted">× ${grouped(row.copies)}</span>` : nothing}</td>
       <td class="dtype mono">${row.dtype}</td>
       <td class="figure" title=${exactBytes(row.bytes)}>${bytes(row.bytes, units)}</td>
-      <td class="figure share muted">${percent(row.bytes, total)}</td>
+      <td class="figure share muted">${percent(row.bytes, allocated)}</td>
     </tr>
     ${open ? html`<tr class="detail"><td colspan="5">${explanation(row)}</td></tr>` : nothing}`;
 }
@@ -71,7 +80,7 @@ function component(view: View, result: Result, name: ComponentName, largest: boo
     ${
       open
         ? html`<tr class="meaning"><td colspan="5" class="muted">${componentMeanings[name]}</td></tr>
-            ${shown.map((row, index) => tableRow(view, row, `${id}/${index}/${row.name}`, result.allocated, units))}
+            ${shown.map((row, index) => tableRow(view, row, `${id}/${index}/${row.name}`, result, units))}
             ${
               all
                 ? nothing
