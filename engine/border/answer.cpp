@@ -89,16 +89,19 @@ bool repaired(const Answer& answer, Config& config) {
 
 std::string write_answer(const Answer& answer) {
   JsonWriter out;
-  Config better;
-  if (!answer.issues.empty() && repaired(answer, better)) {
+  if (!answer.issues.empty() && answer.understood) {
     out.open_object();
     out.key("ok").boolean(false);
     out.key("issues").raw(write_issues(answer.issues));
-    out.key("repair").open_object();
-    write_sets(answer.config, better, out);
-    out.key("config").raw(write_config_differences(better));
-    out.key("link").text(format_link(better));
-    out.close_object();
+    out.key("config").raw(write_config(answer.config));
+    Config better;
+    if (repaired(answer, better)) {
+      out.key("repair").open_object();
+      write_sets(answer.config, better, out);
+      out.key("config").raw(write_config_differences(better));
+      out.key("link").text(format_link(better));
+      out.close_object();
+    }
     out.close_object();
     return out.take();
   }

@@ -40,8 +40,8 @@ PlanAnswer plan_request(std::string_view text, std::int64_t num_gpus);
 /// {"ok":true,"plan":{...}} or a refusal.
 std::string write_answer(const PlanAnswer& answer);
 
-/// {"ok":true,"result":{...},"config":{...},"link":"..."} or {"ok":false,"issues":[...]}, with "repair" if there is
-/// one.
+/// {"ok":true,"result":{...},"config":{...},"link":"..."} or {"ok":false,"issues":[...]}, with "config" if all could be
+/// read, and "repair" if there is one.
 std::string write_answer(const Answer& answer);
 std::string write_refusal(const Issues& issues);
 

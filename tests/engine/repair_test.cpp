@@ -65,6 +65,17 @@ TEST_CASE("repair: a recipe preset's sequences end where the model's table does,
   CHECK(answer["repair"]["link"] == "v=1&model=gpt2&recipe=bf16-one-gpu&end");
 }
 
+TEST_CASE("repair: a refusal says what was read, from which its repair starts") {
+  const auto answer = nlohmann::json::parse(estimate("model=gpt2&gpu=h100-sxm&recipe=torchtitan-llama3-8b"));
+  REQUIRE(!answer["ok"]);
+  CHECK(answer["config"]["recipe"]["framework"] == "torchtitan");
+  CHECK(answer["config"]["recipe"]["sequence_length"] == 1024);  // of GPT-2's table; the recipe has 8192
+  for (const auto& set : answer["repair"]["sets"]) {
+    const auto pointer = nlohmann::json::json_pointer(set["path"].get<std::string>());
+    CHECK(answer["config"][pointer] == set["from"]);
+  }
+}
+
 TEST_CASE("repair: a fix settles its issue") {
   for (const PresetText& model : model_presets()) {
     for (const PresetText& recipe : recipe_presets()) {
@@ -99,4 +110,5 @@ TEST_CASE("repair: a request that was not understood is not repaired") {
   const auto answer = nlohmann::json::parse(estimate("model=gpt2&recipe=bf16-one-gpu&seq=4096&nonsense=1"));
   CHECK(answer["issues"].size() == 2);
   CHECK(!answer.contains("repair"));
+  CHECK(!answer.contains("config"));
 }

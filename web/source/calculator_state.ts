@@ -23,6 +23,8 @@ export interface State {
   /** Why there is no engine, or why it stopped. */
   failure?: string;
   good?: GoodAnswer;
+  /** What the engine reads in the fields where it cannot compute it. */
+  refused?: Config | undefined;
   /** The link of what stands in the fields, computable or not. */
   link: string;
   /** The presets of the last good answer. */

@@ -62,6 +62,9 @@ const optionLabels: Record<string, string> = {
   sdpa_math: 'SDPA math',
   flash: 'FlashAttention',
   every_k: 'every k-th layer',
+  '0_2_2': '0.2.2',
+  before_0_2_2: 'before 0.2.2',
+  before_4_46: 'before 4.46',
   nf4: 'NF4',
   nf4_double: 'NF4, double quantisation',
 };

@@ -3,7 +3,7 @@
 // One direction: controls call actions, an action changes the configuration, the engine answers, views are drawn from
 // the state. While a configuration has issues the last good answer stays, and the issues stand beside it.
 
-import type { Config, Engine, Issue, Preset, Scalar, Section, SectionName } from './border.js';
+import type { Config, Engine, Issue, Preset, Scalar, SectionName } from './border.js';
 import type { State } from './calculator_state.js';
 import { changed, leaves, lookUp, parts } from './config_paths.js';
 import defaults from './default_config.json';
@@ -242,14 +242,13 @@ export class Calculator {
   /** What a field holds: the reader's own value, else what the engine resolved. */
   value(path: string): Scalar | undefined {
     const [section, ...names] = parts(path);
-    const { config, good, goodPresets, engine } = this.state;
+    const { config, good, refused, goodPresets, engine } = this.state;
     const own = lookUp(config[section], names);
     if (own !== undefined) return own;
     const preset = config[section]?.preset ?? '';
-    if (good && goodPresets[section] === preset) return lookUp(good.config[section], names);
-    // No answer has resolved this section yet: what the recipe says, else the default.
-    const recipe = section === 'recipe' ? (this.preset('recipe')?.recipe as Section | undefined) : undefined;
-    return lookUp(recipe, names) ?? engine?.presets.fields.find(field => field.path === path)?.default;
+    const resolved = refused ?? (goodPresets[section] === preset ? good?.config : undefined);
+    if (resolved) return lookUp(resolved[section], names);
+    return engine?.presets.fields.find(field => field.path === path)?.default;
   }
 
   preset(section: SectionName): Preset | undefined {
@@ -317,11 +316,13 @@ export class Calculator {
           state.goodPresets[section] = state.config[section]?.preset ?? '';
         }
         state.issues = [];
+        delete state.refused;
         const link = state.engine.readLink(answer.link);
         state.edited = leaves((link.ok && link.config) || state.config);
         state.subject = this.modelName();
       } else {
         state.issues = answer.issues;
+        state.refused = answer.config;
         state.edited = leaves(state.config);
         const written = state.engine.writeLink(state.config);
         if (written.ok) state.link = written.link;

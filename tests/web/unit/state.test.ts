@@ -197,10 +197,12 @@ test('fields show the values of a recipe that cannot be computed, not those of t
   engine.estimate = () => ({
     ok: false,
     issues: [{ code: 'not_yet_modelled', path: '/recipe', message: '', hint: '' }],
+    config: { recipe: { preset: 'odd', tensor_parallel: 3, sequence_length: 1024 } },
   });
   calculator.choose('recipe', 'odd');
   expect(calculator.value('/recipe/tensor_parallel')).toBe(3);
-  expect(calculator.value('/recipe/sequence_length')).toBe(4096);
+  // The model's table ends there, whatever the recipe says.
+  expect(calculator.value('/recipe/sequence_length')).toBe(1024);
 });
 
 describe('a link', () => {

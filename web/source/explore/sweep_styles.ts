@@ -188,4 +188,10 @@ export const sweepStyles = css`
       font-size: 10.5px;
     }
   }
+  @container (max-width: 340px) {
+    .tick {
+      font-size: 10px;
+      letter-spacing: -0.08em;
+    }
+  }
 `;

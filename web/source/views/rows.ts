@@ -294,7 +294,7 @@ export const rowStyles = css`
       display: block;
     }
     .row .opener {
-      padding-inline-start: 12px;
+      padding: 4px 0 4px 12px;
     }
     .meaning td,
     .rows .rest td {
