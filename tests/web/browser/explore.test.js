@@ -164,8 +164,9 @@ pageTest('plan: layouts of 64 GPUs; a wrong number is named', {}, async page => 
   await page.locator('#plan-message').filter({ hasText: /\S/ }).waitFor();
   await field.fill('64');
   await page.getByRole('button', { name: 'Find layouts' }).click();
+  // Those of 8 GPUs, found unasked, stand until these are here.
+  await page.locator('#plan .counted', { hasText: 'of 64 GPUs' }).waitFor(slow);
   const first = page.locator('.layouts li').first();
-  await first.waitFor(slow);
   const promised = await first.locator('.figure').innerText();
   await first.getByRole('button').click();
   assert.equal(await total(page), promised);
@@ -180,13 +181,13 @@ pageTest('layouts that are still looked for are those of no other configuration'
   const button = page.locator('#plan button[type=submit]');
   await button.evaluate(one => {
     one.click();
-    document.querySelector('trainmem-calculator').calculator.set('/recipe/micro_batch_size', 2);
+    document.querySelector('trainmem-calculator').calculator.set('/recipe/gradient_accumulation_steps', 128);
   });
   await settled(page);
-  // One sequence a step becomes one for every GPU; two are the reader's own, and tensor 8 leaves 8 to see them.
+  // One sequence a step becomes one for every GPU; 128 are the reader's own.
   const counted = page.locator('#plan .counted', { hasText: 'global batch' });
   await counted.waitFor(slow);
-  assert.match(await counted.innerText(), /of 64 GPUs fit with a global batch of 8 sequences/);
+  assert.match(await counted.innerText(), /of 64 GPUs fits? with a global batch of 128 sequences/);
   assert.equal(await button.innerText(), 'Find layouts');
 });
 
@@ -195,10 +196,10 @@ pageTest('an opened plan is of the GPUs that there are, unasked, and follows the
   await advised(page);
   await unfold(page, 'plan');
   const counted = page.locator('#plan .counted').first();
-  await counted.filter({ hasText: /of 64 GPUs fit with a global batch of 64 sequences/ }).waitFor(slow);
+  await counted.filter({ hasText: /of 64 GPUs fit\s+with\s+a\s+global batch of 64 sequences/ }).waitFor(slow);
   assert.match(await page.locator('#plan').innerText(), /pipeline bubble/);
   await page.getByLabel('Accumulation steps', { exact: true }).fill('4');
-  await counted.filter({ hasText: /of 64 GPUs fit with a global batch of 256 sequences/ }).waitFor(slow);
+  await counted.filter({ hasText: /of 64 GPUs fit\s+with\s+a\s+global batch of 256 sequences/ }).waitFor(slow);
 });
 
 pageTest('what cannot be computed is not called too large', {}, async page => {

@@ -48,9 +48,16 @@ describe('sweeps', () => {
 
   test('have the present value among theirs, in order', () => {
     const [sequence] = axes;
-    expect(valuesOf(sequence!, '4096')).toEqual([...sequence!.values]);
-    expect(valuesOf(sequence!, '5000').slice(2, 5)).toEqual(['4096', '5000', '8192']);
-    expect(valuesOf(sequence!, 'x')).toEqual([...sequence!.values]);
+    expect(valuesOf(sequence!, '4096', true)).toEqual([...sequence!.values]);
+    expect(valuesOf(sequence!, '5000', true).slice(0, 3)).toEqual(['4096', '5000', '8192']);
+    expect(valuesOf(sequence!, 'x', true)).toEqual([...sequence!.values]);
+  });
+
+  test('go down from a length that does not fit, or is short', () => {
+    const [sequence, batch] = axes;
+    expect(valuesOf(sequence!, '4096', false)).toEqual([...sequence!.small!]);
+    expect(valuesOf(sequence!, '528', true).slice(0, 3)).toEqual(['512', '528', '1024']);
+    expect(valuesOf(batch!, '1', false)).toEqual([...batch!.values]);
   });
 
   test('count all GPUs, and say from where on it fits', () => {

@@ -96,7 +96,7 @@ export function advicePanel(explorer: Explorer, advice: Advice | undefined, stal
             <ul class="questions">${advice.diagnoses.map(one => question(explorer, one))}</ul>
             ${
               advice.remedies.length > 0
-                ? html`<h4>What would make it fit</h4>
+                ? html`<h4>What would ${explorer.good.result.verdict.fit === 'tight' ? 'give it room' : 'make it fit'}</h4>
                     <ul class="suggestions">${advice.remedies.map(one => remedyItem(explorer, one))}</ul>`
                 : nothing
             }

@@ -187,15 +187,18 @@ class TrainmemExplore extends LitElement implements Explorer {
     const { link } = this.good;
     if (this.answered === '' && this.asked !== '') return; // advice comes first
     const { seen, open } = this;
-    if (seen.has('sweeps') && open.has('sweeps'))
-      this.sweep.show(this.asker, link, this.axis.path, valuesOf(this.axis, this.present));
+    const { num_gpus, verdict } = this.good.result;
+    if (seen.has('sweeps') && open.has('sweeps')) {
+      const values = valuesOf(this.axis, this.present, verdict.fit !== 'does_not_fit');
+      this.sweep.show(this.asker, link, this.axis.path, values);
+    }
     if (seen.has('fitson') && open.has('fitson'))
       this.gpus.show(
         this.asker,
         link,
         '/gpu',
         this.presets('gpus')
-          .filter(runs(this.good.result.num_gpus))
+          .filter(runs(num_gpus))
           .map(gpu => gpu.id),
       );
     if (seen.has('plan') && open.has('plan') && this.answered === link && this.planned !== link)

@@ -16,6 +16,8 @@ export interface Axis {
   /** What the engine varies: a field, or /model. */
   path: string;
   values: readonly string[];
+  /** In their place where the present value is smaller, or does not fit. */
+  small?: readonly string[];
   unit: string;
 }
 
@@ -27,7 +29,8 @@ export const axes: readonly Axis[] = [
     id: 'sequence',
     title: 'Sequence lengths',
     path: '/recipe/sequence_length',
-    values: powers(1024, 1048576),
+    values: powers(4096, 1048576),
+    small: powers(512, 131072),
     unit: 'tokens',
   },
   {
@@ -64,9 +67,10 @@ export const axes: readonly Axis[] = [
 ];
 
 /** Values of an axis with the present one among them, in order. */
-export function valuesOf(axis: Axis, present: string): string[] {
-  if (axis.path === '/model' || axis.values.includes(present) || !/^\d+$/.test(present)) return [...axis.values];
-  return [...axis.values, present].sort((a, b) => Number(a) - Number(b));
+export function valuesOf({ path, values, small }: Axis, present: string, fits: boolean): string[] {
+  const among = small && (!fits || Number(present) < Number(values[0])) ? small : values;
+  if (path === '/model' || among.includes(present) || !/^\d+$/.test(present)) return [...among];
+  return [...among, present].sort((a, b) => Number(a) - Number(b));
 }
 
 /** "8K", "1M" for powers of two, plain below. */

@@ -85,7 +85,7 @@ function remedyLine(view: View, { fit }: Verdict) {
   if (view.calculator.stale) return nothing;
   const { remedy } = view.companion;
   const { units } = view.calculator.state;
-  if (remedy === undefined) return html`<p class="remedy muted">Looking for what would make it fit \u2026</p>`;
+  if (remedy === undefined) return html`<p class="remedy muted">Looking for what would help \u2026</p>`;
   if (remedy === null)
     return html`<p class="remedy">
       <span>No small set of changes makes it fit on this many GPUs.</span>
@@ -97,7 +97,7 @@ function remedyLine(view: View, { fit }: Verdict) {
   const few = titles.length > 3 ? `${titles.slice(0, 2).join(' + ')} + ${titles.length - 2} more` : words;
   const gpus = remedy.after.num_gpus > 1 ? ` on each of ${plural(remedy.after.num_gpus, 'GPU')}` : '';
   return html`<p class="remedy">
-    <span>What would make it fit: <strong>${few}</strong>, then ${gigabytes(remedy.after.device.expected, units)}${gpus}.</span>
+    <span>${fit === 'tight' ? 'What would give it room: ' : 'What would make it fit: '}<strong>${few}</strong>, then ${gigabytes(remedy.after.device.expected, units)}${gpus}.</span>
     <button type="button" class="button" aria-label="Apply: ${words}" @click=${() => view.companion.apply(remedy.config)}>
       Apply
     </button>

@@ -15,9 +15,10 @@ export const pickerStyles = css`
     position: relative;
     display: grid;
     inline-size: 100%;
+    block-size: 100%;
     min-block-size: 84px;
-    align-content: center;
-    padding: 10px 40px 10px 16px;
+    align-content: start;
+    padding: 11px 40px 11px 16px;
     background: var(--surface);
     border: 1px solid var(--hairline);
     border-radius: var(--radius);
@@ -37,9 +38,7 @@ export const pickerStyles = css`
     inset-block-start: calc(50% - 8px);
   }
   .pick > span {
-    overflow: hidden;
-    text-overflow: ellipsis;
-    white-space: nowrap;
+    overflow-wrap: anywhere;
   }
   .eyebrow {
     color: var(--muted);
@@ -95,7 +94,6 @@ export const pickerStyles = css`
     }
     .pick > .picked {
       font-size: 15.5px;
-      white-space: normal;
     }
     .pick .summary {
       display: none;
