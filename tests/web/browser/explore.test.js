@@ -202,6 +202,24 @@ pageTest('an opened plan is of the GPUs that there are, unasked, and follows the
   await counted.filter({ hasText: /of 64 GPUs fit\s+with\s+a\s+global batch of 256 sequences/ }).waitFor(slow);
 });
 
+pageTest(
+  'every column of every sweep is wide enough for a finger',
+  { viewport: { width: 320, height: 700 } },
+  async page => {
+    await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&dp=600&seq=5000&end');
+    await explored(page);
+    for (const name of ['Sequence lengths', 'Micro-batch sizes', 'Numbers of GPUs', 'Model sizes']) {
+      await page.getByRole('radio', { name }).check({ force: true });
+      const chart = page.getByRole('list', { name, exact: true });
+      await chart.waitFor(slow);
+      const widths = await chart
+        .locator('.column-button')
+        .evaluateAll(all => all.map(one => one.getBoundingClientRect().width));
+      assert.ok(widths.length >= 9 && Math.min(...widths) >= 24, `${name}: ${widths}`);
+    }
+  },
+);
+
 pageTest('what cannot be computed is not called too large', {}, async page => {
   await openCalculator(page, 'v=1&model=gpt2&gpu=h100-sxm&seq=512&end');
   await page.locator('#sweeps').scrollIntoViewIfNeeded();

@@ -60,6 +60,15 @@ describe('sweeps', () => {
     expect(valuesOf(batch!, '1', false)).toEqual([...batch!.values]);
   });
 
+  test('go up from many GPUs, and have ten columns at most', () => {
+    const gpus = axes.find(({ id }) => id === 'gpus')!;
+    expect(valuesOf(gpus, '2048', true)).toEqual([...gpus.large!]);
+    expect(valuesOf(gpus, '8', false)).toEqual([...gpus.values]);
+    for (const axis of axes)
+      for (const present of ['3', '600', '5000', '99999'])
+        for (const fits of [true, false]) expect(valuesOf(axis, present, fits).length).toBeLessThanOrEqual(10);
+  });
+
   test('count all GPUs, and say from where on it fits', () => {
     const gpus = axes.find(({ id }) => id === 'gpus')!;
     const sweep = { axis: gpus, present: '1', points: undefined, names: new Map(), sizes: new Map(), together: 8 };

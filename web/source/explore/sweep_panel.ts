@@ -16,8 +16,9 @@ export interface Axis {
   /** What the engine varies: a field, or /model. */
   path: string;
   values: readonly string[];
-  /** In their place where the present value is smaller, or does not fit. */
+  /** In their place where the present value is smaller, or does not fit; where it is larger. */
   small?: readonly string[];
+  large?: readonly string[];
   unit: string;
 }
 
@@ -44,7 +45,8 @@ export const axes: readonly Axis[] = [
     id: 'gpus',
     title: 'Numbers of GPUs',
     path: '/recipe/data_parallel_size',
-    values: powers(1, 1024),
+    values: powers(1, 256),
+    large: powers(128, 32768),
     unit: 'GPUs',
   },
   {
@@ -66,9 +68,11 @@ export const axes: readonly Axis[] = [
   },
 ];
 
-/** Values of an axis with the present one among them, in order. */
-export function valuesOf({ path, values, small }: Axis, present: string, fits: boolean): string[] {
-  const among = small && (!fits || Number(present) < Number(values[0])) ? small : values;
+/** Values of an axis with the present one among them, in order; few enough that a finger finds each on a phone. */
+export function valuesOf({ path, values, small, large }: Axis, present: string, fits: boolean): string[] {
+  const below = !fits || Number(present) < Number(values[0]);
+  const above = Number(present) > Number(values.at(-1));
+  const among = (below && small) || (above && large) || values;
   if (path === '/model' || among.includes(present) || !/^\d+$/.test(present)) return [...among];
   return [...among, present].sort((a, b) => Number(a) - Number(b));
 }
