@@ -37,6 +37,13 @@ function division(layout: Layout): string {
   return capitalized(divided.join(' \u00d7 ')) || 'One GPU';
 }
 
+/** As advice names it. */
+const recomputed: Record<string, string> = {
+  full: 'every block',
+  selective_attention: 'core attention',
+  selective_operations: 'cheap operations',
+};
+
 const sequences = (layout: Layout) =>
   layout.micro_batch_size * layout.gradient_accumulation_steps * layout.data_parallel_size;
 
@@ -59,7 +66,7 @@ function layoutsFound(explorer: Explorer, plan: Plan) {
           <div>
             <p><strong>${division(layout)}</strong></p>
             <p class="muted">
-              ${layout.recomputation === 'none' ? 'No recomputation' : `Recomputes ${words(layout.recomputation)}, ${percent(layout.repeated_arithmetic, 1)} more arithmetic`},
+              ${layout.recomputation === 'none' ? 'No recomputation' : `Recomputes ${recomputed[layout.recomputation] ?? words(layout.recomputation)}, ${percent(layout.repeated_arithmetic, 1)} more arithmetic`},
               micro-batch ${layout.micro_batch_size}, ${plural(layout.gradient_accumulation_steps, 'step')} of
               accumulation${sequences(layout) > fewest ? `, global batch ${formatNumber(sequences(layout))}` : nothing}${
                 layout.waiting > 0 ? `, pipeline bubble ${percent(layout.waiting, 1)}` : nothing
