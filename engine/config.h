@@ -226,6 +226,9 @@ enum class TrainingLoop { plain, trainer };
 enum class TransformersRelease { current, before_4_46 };
 enum class TorchtitanRelease { current, release_0_2_2, before_0_2_2 };
 enum class Quantization { none, nf4, nf4_double, int8 };
+enum class Objective { next_token, dpo };
+/// What a policy is compared with. base: its own weights without the adapters; automatic: base with LoRA, else a copy.
+enum class ReferenceModel { automatic, copy, base, precomputed };
 
 struct Lora {
   std::int64_t rank = 0;  ///< 0: full fine-tuning
@@ -241,6 +244,10 @@ struct Recipe {
   Size micro_batch_size = 1;
   Size sequence_length = 4096;
   Size gradient_accumulation_steps = 1;
+  Objective objective = Objective::next_token;
+  ReferenceModel reference_model = ReferenceModel::automatic;
+  std::int64_t frozen_layers = 0;  ///< first layers that are not trained, nor is the embedding before them
+  bool frozen_head = false;        ///< final norm and head are not trained
 
   Precision precision = Precision::bf16_autocast;
   Fp8Recipe fp8_recipe = Fp8Recipe::tensorwise;

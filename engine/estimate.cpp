@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/bandwidth/bandwidth.h"
+#include "engine/config/sequences.h"
 #include "engine/config/world_size.h"
 #include "engine/error_band.h"
 #include "engine/host_memory.h"
@@ -106,10 +107,10 @@ Result estimate(const Config& config, StageRuns runs) {
 
   result.parameters = parameter_count(config.model);
   result.active_parameters = active_parameter_count(config.model);
-  result.trainable_parameters = config.recipe.lora.rank > 0 ? runs.folded.adapter_elements : result.parameters;
+  result.trainable_parameters = config.recipe.lora.rank > 0 ? runs.folded.adapter_elements : trained_parameter_count(config);
   const Recipe& r = config.recipe;
   result.num_gpus = world_size(r);
-  result.global_batch_size = r.micro_batch_size * r.gradient_accumulation_steps * r.data_parallel_size;
+  result.global_batch_size = sequences_of_micro_batch(r) * r.gradient_accumulation_steps * r.data_parallel_size;
   result.textbook = textbook(config, result.parameters);
   result.bandwidth = bandwidth(config, result, runs.folded);
   result.not_counted = not_counted(config);

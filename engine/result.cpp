@@ -22,6 +22,7 @@ const char* name(Phase phase) {
   switch (phase) {
     case Phase::initialise: return "initialise";
     case Phase::forward: return "forward";
+    case Phase::reference: return "reference";
     case Phase::loss: return "loss";
     case Phase::backward: return "backward";
     case Phase::optimizer_step: return "optimizer_step";

@@ -39,8 +39,9 @@ struct ByComponent : std::array<T, component_count> {
 };
 using ComponentBytes = ByComponent<Bytes>;
 
-enum class Phase : std::uint8_t { initialise, forward, loss, backward, optimizer_step };
-inline constexpr int phase_count = 5;
+/// reference: the forward of the model that a policy is compared with.
+enum class Phase : std::uint8_t { initialise, forward, reference, loss, backward, optimizer_step };
+inline constexpr int phase_count = 6;
 const char* name(Phase phase);
 
 enum class RowKind : std::uint8_t { exact, estimate, measured };

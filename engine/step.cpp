@@ -7,6 +7,7 @@
 #include "engine/blocks/causal_model.h"
 #include "engine/blocks/llm_foundry/loop.h"
 #include "engine/config/formats.h"
+#include "engine/config/sequences.h"
 #include "engine/config/shard_group.h"
 #include "engine/optimizer/step.h"
 #include "engine/parallel/ddp.h"
@@ -16,6 +17,7 @@
 #include "engine/parallel/tensor.h"
 #include "engine/parallel/torch_pipeline.h"
 #include "engine/parallel/zero.h"
+#include "engine/preference.h"
 #include "engine/tape/fold.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/record.h"
@@ -28,7 +30,7 @@ constexpr Rule input_rule{"input", "token ids and labels of the batch", "the tra
 
 Tensor make_tokens(const Recipe& recipe, const char* role) {
   const Size sequence = Size(recipe.sequence_length) / Size(recipe.context_parallel);
-  Tensor tokens = allocate({recipe.micro_batch_size, sequence}, DType::int64, {&input_rule, role});
+  Tensor tokens = allocate({sequences_of_micro_batch(recipe), sequence}, DType::int64, {&input_rule, role});
   note_kept(tokens, input_rule);
   return tokens;
 }
@@ -107,6 +109,9 @@ int dtensor_meshes(const Recipe& r) {
   return (sharded ? 1 : 0) + (r.tensor_parallel > 1 ? 1 : 0);
 }
 
+/// TRL trainer/utils.py: disable_dropout_in_model.
+double adapter_dropout(const Recipe& recipe) { return recipe.objective == Objective::dpo ? 0.0 : recipe.lora.dropout; }
+
 class Training {
  public:
   Training(const Config& config, const StepOptions& options, Run& run)
@@ -134,8 +139,11 @@ class Training {
       run_.closed = true;
       return;
     }
-    CausalModel model(make_architecture(config_.model, recipe),
-                      layer_slots(config_.model, recipe, options_.fold && !zero_), recipe, wrapper_.get());
+    const bool prefers = recipe.objective == Objective::dpo;
+    const std::vector<LayerSlot> slots = layer_slots(config_.model, recipe, options_.fold && !zero_);
+    CausalModel model(make_architecture(prefers ? without_dropout_modules(config_.model) : config_.model, recipe),
+                      slots, recipe, wrapper_.get());
+    if (prefers) preference_ = std::make_unique<PreferenceTuning>(config_, slots, run_);
     if (!zero_ && recipe.data_parallel == DataParallel::ddp && recipe.data_parallel_size > 1) {
       run_.begin_phase(0, Phase::initialise, "wrap");
       ddp_ = std::make_unique<Ddp>(recipe.gradient_as_bucket_view);
@@ -156,7 +164,7 @@ class Training {
     // torchtune's checkpoints (training/activations.py) and litgpt's (FSDPStrategy) are not re-entrant and need none.
     const bool others = recipe.framework == Framework::torchtune || recipe.framework == Framework::litgpt;
     settings.inputs_want_gradient = recipe.lora.rank > 0 && recipe.recomputation != Recomputation::none && !others;
-    settings.fine_tuning = {recipe.lora.rank,       adapter_targets(config_), recipe.lora.dropout,
+    settings.fine_tuning = {recipe.lora.rank,       adapter_targets(config_), adapter_dropout(recipe),
                             adapter_format(recipe), recipe.quantization,      recipe.lora.fused};
     settings.legacy_models =
         recipe.loss == Loss::legacy || recipe.transformers_release == TransformersRelease::before_4_46;
@@ -226,7 +234,7 @@ class Training {
     attention_mask_.reset();
     ids_ = make_tokens(config_.recipe, "token ids");
     Tensor token_mask;
-    if (config_.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::masked)
+    if (preference_ || config_.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::masked)
       token_mask = make_tokens(config_.recipe, "attention mask");
     std::vector<Tensor> mask;
     if (loop_.copies_batch) {
@@ -234,11 +242,13 @@ class Training {
       mask = llm_foundry::copy_of_batch(config_.recipe);
     }
     if (takes_positions()) positions_ = make_tokens(config_.recipe, "positions");
-    labels = make_tokens(config_.recipe, "labels");
+    labels = make_tokens(config_.recipe, preference_ ? "completion mask" : "labels");
     if (takes_positions()) mask = make_block_mask(config_.recipe);
     Tensor logits = std::move(logits_);
     Tensor loss;
-    {
+    if (preference_) {
+      loss = preference_->loss(model, ids_, labels, step, name + " forward");
+    } else {
       const AutocastScope autocast(formats_.autocast == DType::automatic ? Autocast{}
                                                                          : Autocast{true, formats_.autocast});
       logits = model.forward(ids_);
@@ -306,6 +316,7 @@ class Training {
     Tensor ids, positions;
   };
   std::vector<Given> given_;  ///< of earlier micro-batches, where the loop holds them
+  std::unique_ptr<PreferenceTuning> preference_;  ///< null: the next token's loss
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<Zero> zero_;
   std::unique_ptr<OptimizerStep> optimizer_;  ///< none: ZeRO's own, or one in host memory

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/config/sequences.h"
 #include "engine/text/numbers.h"
 
 namespace trainmem {
@@ -193,7 +194,9 @@ double heuristic_activations_per_token(std::int64_t parameters) {
   return 4.6894e-4 * static_cast<double>(parameters) + 1.8494e6;
 }
 
-std::vector<TextbookLine> textbook(const Config& config, std::int64_t parameters) {
+std::vector<TextbookLine> textbook(const Config& of_recipe, std::int64_t parameters) {
+  Config config = of_recipe;
+  config.recipe.micro_batch_size = sequences_of_micro_batch(of_recipe.recipe);
   Lines lines;
   add_four_components(lines, config.recipe, parameters);
   add_states(lines, config, parameters);

@@ -313,6 +313,10 @@ std::string translate_case(const json& trace_case, Config& config, bool& keeps_l
   recipe.gradient_accumulation_steps = settings.integer("accumulation", 1);
   recipe.gradient_clipping = settings.find("clip") != nullptr;
   settings.choose("quantization", recipe.quantization);
+  settings.choose("objective", recipe.objective);
+  settings.choose("reference", recipe.reference_model);
+  recipe.frozen_layers = settings.integer("frozen_layers", 0);
+  recipe.frozen_head = settings.flag("frozen_head");
   settings.choose("loop", recipe.training_loop);
   const bool output_freed = settings.flag("logits_freed_before_backward");
   if (output_freed || kind == "fsdp" || kind == "fsdp1" || kind == "ddp" || kind == "tp" || kind == "zero")

@@ -5,6 +5,7 @@
 #include "engine/bandwidth/traffic.h"
 #include "engine/blocks/adapter_format.h"
 #include "engine/optimizer/traffic.h"
+#include "engine/preference.h"
 #include "engine/presets/apply.h"
 #include "engine/tape/fold.h"
 
@@ -23,7 +24,9 @@ Alive before_optimizer(const std::vector<FoldedPhase>& folded) {
 OptimizerHoldings holdings(const Config& config, const Result& result, const Alive& alive) {
   const auto at = [&](Component c) { return static_cast<double>(alive.components[c]); };
   OptimizerHoldings held;
-  held.trained_weights = at(Component::weights);
+  // A reference has as many weights as the policy, in the same format; of frozen ones the optimizer reads nothing.
+  const double trained = static_cast<double>(result.trainable_parameters) / static_cast<double>(result.parameters);
+  held.trained_weights = at(Component::weights) * trained / (holds_reference(config.recipe) ? 2 : 1);
   held.master_weights = at(Component::master_weights);
   held.gradients = at(Component::gradients);
   held.states = at(Component::optimizer_states);
@@ -108,7 +111,7 @@ Bandwidth bandwidth(const Config& config, const Result& result, const Recording&
   if (recipe.framework == Framework::megatron)
     at(Phase::backward).bytes[Component::gradients] =
         2 * held.gradients * static_cast<double>(recipe.gradient_accumulation_steps);
-  for (const Phase phase : {Phase::forward, Phase::loss, Phase::backward, Phase::optimizer_step}) {
+  for (const Phase phase : {Phase::forward, Phase::reference, Phase::loss, Phase::backward, Phase::optimizer_step}) {
     const PhaseBandwidth line = phase_bandwidth(phase, at(phase), step.peak_flops_per_second);
     if (line.bytes == 0 && line.flops == 0) continue;
     step.bytes += line.bytes;

@@ -124,6 +124,8 @@ void give_memory_to_adapters() {
   }
 }
 
+bool Adapter::defined() const { return a.defined() && !active_run().adapters_disabled; }
+
 Tensor Adapter::product(int which, Tensor x) const {
   if (wrapper != nullptr) x = wrapper->before_forward(groups[which], std::move(x));
   Tensor result =

@@ -14,7 +14,8 @@ struct Adapter {
   double dropout = 0.0;
   ModuleWrapper* wrapper = nullptr;  ///< of each matrix's module; null: they are their block's
   int groups[2] = {-1, -1};
-  bool defined() const { return a.defined(); }
+  /// Whether there is one, and it is not disabled (peft_model.py: disable_adapter).
+  bool defined() const;
   /// Adds the branch to the base layer's output.
   Tensor operator()(Tensor base, Tensor x) const;
   /// The same beside a 4-bit layer, whose branch takes the input as it is under autocast, and is cast before it is

@@ -60,13 +60,17 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
   const bool root = !apart && (part_.first || part_.last);
   if (wrapper_ != nullptr && (part_.first || root))
     embedding_group_ = wrapper_->open_group(apart ? ModulePart::embedding : ModulePart::root);
-  if (part_.first)
-    architecture_->make_embedding();
-  else
-    architecture_->make_buffers();
-  if (wrapper_ != nullptr && conventions_.shards_every_child && architecture_->model.positions == Positions::learned)
-    position_group_ = wrapper_->open_group(ModulePart::embedding);
-  architecture_->make_positions();
+  bool& frozen = active_run().new_parameters.frozen;
+  {
+    const Set<bool> of_embedding(frozen, frozen || recipe.frozen_layers > 0);
+    if (part_.first)
+      architecture_->make_embedding();
+    else
+      architecture_->make_buffers();
+    if (wrapper_ != nullptr && conventions_.shards_every_child && architecture_->model.positions == Positions::learned)
+      position_group_ = wrapper_->open_group(ModulePart::embedding);
+    architecture_->make_positions();
+  }
   make_blocks();
   if (wrapper_ != nullptr && (part_.last || root)) {
     head_group_ = embedding_group_;
@@ -75,7 +79,10 @@ CausalModel::CausalModel(std::unique_ptr<Architecture> architecture, std::vector
     else
       wrapper_->reopen_group(embedding_group_);
   }
-  if (part_.last) architecture_->make_head();
+  {
+    const Set<bool> of_head(frozen, frozen || recipe.frozen_head);
+    if (part_.last) architecture_->make_head();
+  }
   if (wrapper_ != nullptr)
     wrapper_->close_groups();
   else
@@ -92,6 +99,8 @@ void CausalModel::make_blocks() {
     stretches.enter(slot.index);
     if (wrapper_ != nullptr)
       groups_.push_back(wrapper_->open_group(i + 1 == slots_.size() ? ModulePart::last_layer : ModulePart::layer));
+    bool& frozen = active_run().new_parameters.frozen;
+    const Set<bool> of_layer(frozen, frozen || slot.index < recipe_.frozen_layers);
     blocks_.push_back(architecture_->make_block(slot.kind));
     if (wrapper_ == nullptr && conventions_.makes_adapters_with_layers) give_memory_to_adapters();
   }
@@ -99,7 +108,7 @@ void CausalModel::make_blocks() {
 }
 
 Tensor CausalModel::recomputed(std::size_t i, const Tensor& hidden, const Tensor& embedding, const Forward& forward) {
-  if (!recomputes(recipe_, slots_[i].kind)) return forward(hidden);
+  if (!active_run().grad_enabled || !recomputes(recipe_, slots_[i].kind)) return forward(hidden);
   if (recipe_.recomputation_reentrant)
     return checkpoint_reentrant(forward, hidden,
                                 {.beside = &block_weights_, .second = embedding, .in_place = &layer_embedding_});
@@ -215,6 +224,14 @@ Tensor CausalModel::forward(const Tensor& ids) {
     if (wrapper_ != nullptr) wrapper_->end_forward();
   }
   return logits;
+}
+
+Tensor CausalModel::logits(const Tensor& ids) {
+  Tensor result = forward(ids);
+  hidden_.reset();
+  architecture_->return_loss();
+  if (wrapper_ != nullptr) wrapper_->end_forward();
+  return result;
 }
 
 void CausalModel::make_chunks() {

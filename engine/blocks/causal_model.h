@@ -24,6 +24,8 @@ class CausalModel {
               ModuleWrapper* wrapper, const PipelineChunk& part = {});
   /// Forward up to the logits.
   Tensor forward(const Tensor& ids);
+  /// The same of a model that is given no labels: its forward ends with the logits.
+  Tensor logits(const Tensor& ids);
   /// Forward of a part of a pipeline: from ids or hidden states to hidden states or logits.
   Tensor forward_part(const Tensor& input);
   /// The loss of a forward; `logits` is what the caller holds.

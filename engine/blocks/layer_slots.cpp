@@ -26,11 +26,12 @@ std::int64_t period(const Model& model, const Recipe& recipe) {
   return model.layer_types.empty() ? settings : std::lcm(settings, layer_types_period(model));
 }
 
-/// Layers at the beginning that are not of the kinds that take turns: dense ones before layers with experts, or those
-/// with sparse activations.
-std::int64_t leading_layers(const Model& model) {
-  if (model.experts.num_experts == 0) return minimum(model.activation_sparsity_layers, model.num_hidden_layers);
-  return minimum(model.experts.first_k_dense_replace, model.num_hidden_layers);
+/// Layers at the beginning that are not of the kinds that take turns: dense ones before layers with experts, those
+/// with sparse activations, or frozen ones.
+std::int64_t leading_layers(const Model& model, const Recipe& recipe) {
+  const bool dense = model.experts.num_experts == 0;
+  const std::int64_t others = dense ? model.activation_sparsity_layers : model.experts.first_k_dense_replace;
+  return minimum(std::max(others, recipe.frozen_layers), model.num_hidden_layers);
 }
 
 /// Layers in a row in which the same kinds come round again and again. The first and the last turn, or at least two
@@ -45,7 +46,7 @@ struct Turns {
 
 /// All layers but the leading ones.
 Turns turns_of_all(const Model& model, const Recipe& recipe) {
-  Turns turns{leading_layers(model), period(model, recipe), 0};
+  Turns turns{leading_layers(model, recipe), period(model, recipe), 0};
   turns.times = (Size(model.num_hidden_layers) - turns.begin - 2 * turns.edge()) / turns.length;
   return turns;
 }
@@ -56,7 +57,7 @@ Turns turns_within_pattern(const Model& model, const Recipe& recipe) {
   std::vector<LayerType> types;
   for (std::int64_t i = 0; i < layers; ++i) types.push_back(layer_type(model, i));
   const auto type = [&](std::int64_t i) { return types[static_cast<std::size_t>(i)]; };
-  const std::int64_t lead = leading_layers(model);
+  const std::int64_t lead = leading_layers(model, recipe);
   const std::int64_t settings = period_of_settings(model, recipe);
   Turns best{0, 1, 0};
   std::int64_t most_saved = 0;

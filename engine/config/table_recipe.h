@@ -12,12 +12,23 @@ inline constexpr Field recipe_fields[] = {
     {"/recipe/framework", "fw", [](Config& c) -> Member { return c.recipe.framework; }, 0, 0, "", "Batch",
      "Whose code runs the step; without a recipe preset it also sets the defaults of the other fields."},
     {"/recipe/micro_batch_size", "mbs", [](Config& c) -> Member { return c.recipe.micro_batch_size; }, 1, 65536,
-     "sequences", "Batch", "Sequences in one forward on one GPU."},
+     "sequences", "Batch", "Sequences in one forward on one GPU; with dpo pairs of them."},
     {"/recipe/sequence_length", "seq", [](Config& c) -> Member { return c.recipe.sequence_length; }, 1, 16777216,
      "tokens", "Batch", "Tokens of one sequence; at first no more than the model's table of learned positions has."},
     {"/recipe/gradient_accumulation_steps", "ga",
      [](Config& c) -> Member { return c.recipe.gradient_accumulation_steps; }, 1, 65536, "micro-batches", "Batch",
      "Micro-batches of one optimizer step; with pipeline parallelism all that pass through the pipeline."},
+    {"/recipe/objective", "objective", [](Config& c) -> Member { return c.recipe.objective; }, 0, 0, "", "Batch",
+     "next_token: cross-entropy of the next token; dpo: preference tuning as TRL's DPOTrainer does it, where a "
+     "micro-batch is pairs of a chosen and a rejected sequence, and a reference model runs beside the policy."},
+    {"/recipe/reference_model", "reference", [](Config& c) -> Member { return c.recipe.reference_model; }, 0, 0, "",
+     "Batch",
+     "With dpo: a frozen copy of the weights, the model itself with its adapters disabled (base), or log-probabilities "
+     "that were precomputed; auto: base with LoRA, else a copy, as TRL does."},
+    {"/recipe/frozen_layers", "frozen", [](Config& c) -> Member { return c.recipe.frozen_layers; }, 0, 4096, "layers",
+     "Batch", "First layers that are not trained, with the embedding before them; 0: all are trained."},
+    {"/recipe/frozen_head", "frozen_head", [](Config& c) -> Member { return c.recipe.frozen_head; }, 0, 1, "", "Batch",
+     "Final norm and head are not trained, as where a few layers alone are."},
 
     // Recipe: number formats.
     {"/recipe/precision", "precision", [](Config& c) -> Member { return c.recipe.precision; }, 0, 0, "", "Precision",

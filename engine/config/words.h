@@ -42,6 +42,8 @@ Words words(TrainingLoop);
 Words words(TransformersRelease);
 Words words(TorchtitanRelease);
 Words words(Quantization);
+Words words(Objective);
+Words words(ReferenceModel);
 Words words(DType);  ///< those that a tensor of a training step can be set to
 
 /// The word of one value: word(Optimizer::adamw) is "adamw".

@@ -138,6 +138,16 @@ std::int64_t parameter_count(const Model& model) {
   return sum;
 }
 
+std::int64_t trained_parameter_count(const Config& config) {
+  const Model& model = config.model;
+  std::int64_t sum = parameter_count(model);
+  if (config.recipe.frozen_head) sum -= count(final_parameters(model));
+  if (config.recipe.frozen_layers > 0) sum -= count(embedding_parameters(model));
+  for (std::int64_t i = 0; i < config.recipe.frozen_layers && i < model.num_hidden_layers; ++i)
+    sum -= count(layer_parameters(model, layer_kind(model, i)));
+  return sum;
+}
+
 std::int64_t active_parameter_count(const Model& model) {
   const Experts& e = model.experts;
   std::int64_t idle_in_layer = 0;

@@ -69,6 +69,8 @@ ParameterTensors parameters(const Model& model);
 
 std::int64_t count(const ParameterTensors& tensors);  ///< tied tensors count nothing
 std::int64_t parameter_count(const Model& model);
+/// The same without what the recipe freezes.
+std::int64_t trained_parameter_count(const Config& config);
 /// The same with num_experts_per_tok of the routed experts: parameters that one token meets, embedding included.
 std::int64_t active_parameter_count(const Model& model);
 

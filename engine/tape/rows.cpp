@@ -27,7 +27,7 @@ std::string row_name(const Recording& tape, const StorageRecord& s) {
   const char* role = s.role != nullptr ? s.role : s.made_by->name;
   const std::string& place = tape.places[s.place];
   switch (s.component) {
-    case Component::weights: return std::string("weights.") + role;
+    case Component::weights: return (place == reference_place ? "reference_weights." : "weights.") + std::string(role);
     case Component::gradients: return place.empty() ? "gradients" : "gradients." + place;
     case Component::optimizer_states: return std::string("optimizer_states.") + role;
     default: return place.empty() ? role : place + "." + role;

@@ -9,6 +9,9 @@
 
 namespace trainmem {
 
+/// Where the weights of a reference model are made.
+inline constexpr const char* reference_place = "reference model";
+
 /// Of each storage, whether it is alive after the first `count` events.
 std::vector<bool> alive_after(const Recording& tape, std::size_t count);
 

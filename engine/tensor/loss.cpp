@@ -10,6 +10,8 @@ constexpr Rule log_softmax_rule{"log_softmax", "log-probabilities: the backward 
 constexpr Rule nll_rule{"nll_loss", "log-probabilities: the backward of the loss needs them",
                         "derivatives.yaml: nll_loss_forward"};
 
+}  // namespace
+
 // aten/src/ATen/native/LossNLL.cpp, cross_entropy_loss: with a format given, which autocast leaves alone.
 Tensor log_softmax(Tensor argument) {
   const Tensor x = std::move(argument);
@@ -24,6 +26,8 @@ Tensor log_softmax(Tensor argument) {
   finish_node(node, result);
   return result;
 }
+
+namespace {
 
 /// `shape` of the loss: none of a mean, or the rows.
 Tensor negative_log_likelihood(Tensor argument, const Tensor& labels, const Shape& shape) {

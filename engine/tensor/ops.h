@@ -161,6 +161,7 @@ Size received_rows(const Size& sent, double imbalance);
 
 // Embedding and loss.
 Tensor embedding(const Tensor& weight, const Tensor& indices);
+Tensor log_softmax(Tensor logits);  ///< over the last dimension, in the logits' format
 /// log_softmax and negative log-likelihood of (tokens, vocabulary) logits; a scalar.
 Tensor cross_entropy(Tensor logits, const Tensor& labels);
 /// The same of every row, without their mean: (rows).

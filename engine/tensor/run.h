@@ -103,6 +103,7 @@ class Run {
 
   // The mode of autograd.
   bool grad_enabled = true;
+  bool adapters_disabled = false;  ///< layers run as if they had none
   NewNodes new_nodes;
   Recomputing recomputing;
   SavedTensorHooks* saved_tensor_hooks = nullptr;

@@ -1,6 +1,7 @@
 // The bound on sizes: far above any machine, and low enough that no sum of bytes overflows.
 #include <algorithm>
 
+#include "engine/config/sequences.h"
 #include "engine/validation/rules.h"
 
 namespace trainmem {
@@ -40,7 +41,7 @@ void check_size(const Config& config, Issues& issues) {
   const double vocabulary = real(m.vocab_size);
   const double sequence = real(r.sequence_length);
   const double layers = real(m.num_hidden_layers) + real(m.num_nextn_predict_layers);
-  const double tokens = real(r.micro_batch_size) * sequence;
+  const double tokens = real(sequences_of_micro_batch(r)) * sequence;
   const double copies = real(std::max<std::int64_t>(1, m.experts.num_experts_per_tok)) * r.expert_imbalance;
   const bool keeps_scores = r.attention == AttentionKernel::eager || r.attention == AttentionKernel::sdpa_math;
   const double scores = keeps_scores ? real(m.num_attention_heads) * sequence : 0;
