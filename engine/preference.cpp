@@ -4,6 +4,7 @@
 
 #include "engine/blocks/preference_loss.h"
 #include "engine/config/shard_group.h"
+#include "engine/parallel/fsdp.h"
 #include "engine/tape/rows.h"
 #include "engine/tensor/ops.h"
 #include "engine/text/list.h"
@@ -58,20 +59,30 @@ PreferenceTuning::PreferenceTuning(const Config& config, const std::vector<Layer
     : run_(run),
       formats_(formats(config.recipe)),
       reference_(reference_of(config.recipe)),
-      converts_(converts_outputs(config.recipe)) {
+      converts_(converts_outputs(config.recipe)),
+      is_one_group_(uses_fsdp2(config.recipe)) {
   if (reference_ != ReferenceModel::copy) return;
   const Place place(reference_place);
   std::vector<RegisteredParameter> of_policy = std::move(run.parameters);
   run.parameters.clear();
-  {
-    const Recipe recipe = of_copy(config.recipe);
-    const Set<std::int64_t> no_adapters(run.settings.fine_tuning.rank, 0);
-    const Set<bool> none_frozen(run.new_parameters.frozen, false);
-    copy_ = std::make_unique<CausalModel>(make_architecture(in_evaluation(config.model), recipe), slots, recipe,
-                                          nullptr);
-  }
+  make_copy(config, slots);
   parameters_ = std::move(run.parameters);
   run.parameters = std::move(of_policy);
+}
+
+// TRL models/utils.py, prepare_fsdp: FSDP1 wraps the layers, as it does the policy's; FSDP2 the whole model alone.
+void PreferenceTuning::make_copy(const Config& config, const std::vector<LayerSlot>& slots) {
+  const Set<std::int64_t> no_adapters(run_.settings.fine_tuning.rank, 0);
+  const Set<bool> none_frozen(run_.new_parameters.frozen, false);
+  Config of_reference = config;
+  of_reference.model = in_evaluation(config.model);
+  of_reference.recipe = of_copy(config.recipe);
+  const Recipe& recipe = of_reference.recipe;
+  if (recipe.data_parallel == DataParallel::fsdp) wrapper_ = make_fsdp(of_reference);
+  const bool as_policy = wrapper_ != nullptr && !is_one_group_;
+  if (wrapper_ != nullptr && is_one_group_) wrapper_->open_group(ModulePart::layer);
+  copy_ = std::make_unique<CausalModel>(make_architecture(of_reference.model, recipe), slots, recipe,
+                                        as_policy ? wrapper_.get() : nullptr);
 }
 
 Tensor PreferenceTuning::logits_of(CausalModel& model, const Tensor& ids) const {
@@ -86,9 +97,19 @@ Tensor PreferenceTuning::logits_of(CausalModel& model, const Tensor& ids) const 
   return to(std::move(logits), DType::float32, "fp32 logits");
 }
 
+/// prepare_fsdp does not run the model under autocast.
+Tensor PreferenceTuning::logits_of_copy(const Tensor& ids) {
+  if (wrapper_ == nullptr) return logits_of(*copy_, ids);
+  if (!is_one_group_) return copy_->logits(ids);
+  wrapper_->before_forward(0, ids);
+  Tensor logits = wrapper_->after_forward(0, copy_->logits(ids));
+  wrapper_->end_forward();
+  return logits;
+}
+
 Tensor PreferenceTuning::reference_logits(CausalModel& policy, const Tensor& ids) {
   const Set<bool> without_autograd(run_.grad_enabled, false);
-  if (reference_ == ReferenceModel::copy) return logits_of(*copy_, ids);
+  if (reference_ == ReferenceModel::copy) return logits_of_copy(ids);
   const Set<bool> without_adapters(run_.adapters_disabled, true);
   return logits_of(policy, ids);
 }

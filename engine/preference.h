@@ -42,13 +42,17 @@ class PreferenceTuning {
               const std::string& name);
 
  private:
+  void make_copy(const Config& config, const std::vector<LayerSlot>& slots);
   Tensor logits_of(CausalModel& model, const Tensor& ids) const;
+  Tensor logits_of_copy(const Tensor& ids);
   Tensor reference_logits(CausalModel& policy, const Tensor& ids);
 
   Run& run_;
   const Formats formats_;
   const ReferenceModel reference_;
-  const bool converts_;  ///< logits to fp32
+  const bool converts_;      ///< logits to fp32
+  const bool is_one_group_;  ///< the copy is gathered whole: FSDP2
+  std::unique_ptr<ModuleWrapper> wrapper_;  ///< of the copy, whose weights are shards; null: they are whole
   std::unique_ptr<CausalModel> copy_;
   std::vector<RegisteredParameter> parameters_;  ///< of the copy: no optimizer is given them
 };

@@ -109,6 +109,8 @@ int dtensor_meshes(const Recipe& r) {
   return (sharded ? 1 : 0) + (r.tensor_parallel > 1 ? 1 : 0);
 }
 
+bool is_current(const Recipe& recipe) { return recipe.transformers_release == TransformersRelease::current; }
+
 /// TRL trainer/utils.py: disable_dropout_in_model.
 double adapter_dropout(const Recipe& recipe) { return recipe.objective == Objective::dpo ? 0.0 : recipe.lora.dropout; }
 
@@ -140,7 +142,8 @@ class Training {
       return;
     }
     const bool prefers = recipe.objective == Objective::dpo;
-    const std::vector<LayerSlot> slots = layer_slots(config_.model, recipe, options_.fold && !zero_);
+    const bool gathers_all = prefers && holds_reference(recipe) && uses_fsdp2(recipe);  // in one group, with all layers
+    const std::vector<LayerSlot> slots = layer_slots(config_.model, recipe, options_.fold && !zero_ && !gathers_all);
     CausalModel model(make_architecture(prefers ? without_dropout_modules(config_.model) : config_.model, recipe),
                       slots, recipe, wrapper_.get());
     if (prefers) preference_ = std::make_unique<PreferenceTuning>(config_, slots, run_);
@@ -163,7 +166,10 @@ class Training {
     ModelSettings& settings = run_.settings;
     // torchtune's checkpoints (training/activations.py) and litgpt's (FSDPStrategy) are not re-entrant and need none.
     const bool others = recipe.framework == Framework::torchtune || recipe.framework == Framework::litgpt;
-    settings.inputs_want_gradient = recipe.lora.rank > 0 && recipe.recomputation != Recomputation::none && !others;
+    // transformers modeling_utils.py, gradient_checkpointing_enable: since 5, whatever it is that is frozen.
+    const bool freezes = recipe.lora.rank > 0 || (recipe.frozen_layers > 0 && is_current(recipe));
+    settings.inputs_want_gradient = freezes && recipe.recomputation != Recomputation::none && !others;
+    settings.takes_attention_mask = recipe.objective == Objective::dpo;
     settings.fine_tuning = {recipe.lora.rank,       adapter_targets(config_), adapter_dropout(recipe),
                             adapter_format(recipe), recipe.quantization,      recipe.lora.fused};
     settings.legacy_models =

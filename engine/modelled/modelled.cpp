@@ -355,6 +355,7 @@ void report_not_modelled(const Config& config, Issues& issues) {
       report_not_modelled_model(config, issues);
     }
   }
+  report_not_modelled_objective(config, issues);
   report_not_modelled_experts(config, issues);
   report_not_modelled_layer_types(config, issues);
   report_not_modelled_compiled(config, issues);

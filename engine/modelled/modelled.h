@@ -21,6 +21,9 @@ void report_not_modelled_megatron_deepspeed(const Config& config, Issues& issues
 /// The same for tensor parallelism outside Megatron.
 void report_not_modelled_tensor(const Config& config, Issues& issues);
 
+/// The same for preference tuning, and for parts of a model that are frozen.
+void report_not_modelled_objective(const Config& config, Issues& issues);
+
 /// The same for mixture of experts, latent attention and multi-token prediction.
 void report_not_modelled_experts(const Config& config, Issues& issues);
 

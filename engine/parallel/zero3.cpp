@@ -123,7 +123,7 @@ void Zero3::before_operation(std::initializer_list<const Tensor*> arguments, Nod
   use(running_);
   if (node == nullptr) {
     const bool first = at_ == 1;
-    if (first && recipe_.lora.rank > 0 && recipe_.recomputation != Recomputation::none) embedding_ = running_;
+    if (first && active_run().settings.inputs_want_gradient) embedding_ = running_;
     return;
   }
   node->before = [this, module = running_] {

@@ -54,7 +54,8 @@ struct ModelSettings {
   ExpertParallel expert_parallel;
   bool compiles_blocks = false;       ///< every block of the model is compiled
   bool legacy_models = false;         ///< the classes of transformers before 4.46
-  bool inputs_want_gradient = false;  ///< frozen embeddings are made to want a gradient
+  bool inputs_want_gradient = false;  ///< of embeddings that are frozen: they are made to want one
+  bool takes_attention_mask = false;  ///< of each sequence, which masks of attention are made with
   bool offload_checkpoints = false;   ///< inputs of recomputed blocks are kept in host memory
 };
 

@@ -16,7 +16,9 @@ constexpr Rule top_k_rule{"topk", "indices of the chosen: the gradient is put wh
 constexpr Rule sort_rule{"sort", "", "pytorch aten/src/ATen/native/Sorting.cpp"};
 constexpr Rule index_rule{"index", "the index: the gradient is put where it points",
                           "derivatives.yaml: index.Tensor (index_backward)"};
-constexpr Rule gather_rule{"gather", "the index: the gradient is put where it points", "derivatives.yaml: gather"};
+constexpr Rule gather_rule{"gather",
+                           "the index, where the gradient is put, and what it was gathered from, for its size",
+                           "derivatives.yaml: gather (gather_backward)"};
 constexpr Rule put_rule{"index_put", "where each row goes: its gradient is taken from there",
                         "derivatives.yaml: index_put_ (values)"};
 constexpr Rule scatter_add_rule{"scatter add", "where each row goes: its gradient is taken from there",
@@ -93,7 +95,9 @@ Tensor index_rows(Tensor argument, const Tensor& indices, const char* role) {
 
 Tensor gather(Tensor argument, const Tensor& indices) {
   const Tensor x = std::move(argument);
-  return by_index(x, indices, indices.shape(), gather_rule, "chosen scores");
+  Tensor result = by_index(x, indices, indices.shape(), gather_rule, "chosen scores");
+  keep(result->grad_fn, x);
+  return result;
 }
 
 Tensor put_rows(Tensor argument, const Tensor& indices, const char* role) {

@@ -223,9 +223,31 @@ class StepRules : Rules {
     check_precision();
     check_adapters();
     check_recomputed_modules();
+    check_frozen();
   }
 
  private:
+  void check_frozen() {
+    const bool layers = model_.num_hidden_layers > 0;
+    if (layers && recipe_.frozen_layers > model_.num_hidden_layers)
+      issues_.push_back({"out_of_range",
+                         "/recipe/frozen_layers",
+                         "The model has only " + text(model_.num_hidden_layers) + " layers.",
+                         "Give at most that.",
+                         {"/recipe/frozen_layers", "0"}});
+    const bool head = recipe_.frozen_head || (model_.tie_word_embeddings && !model_.final_norm);
+    if (layers && recipe_.frozen_layers == model_.num_hidden_layers && head && recipe_.lora.rank == 0)
+      contradiction("/recipe/frozen_layers", "All layers and the head are frozen: nothing would be trained.",
+                    "Give fewer layers.", {"/recipe/frozen_layers", "0"});
+    if (recipe_.lora.rank > 0 && (recipe_.frozen_layers > 0 || recipe_.frozen_head))
+      contradiction("/recipe/frozen_layers", "Beside adapters every weight of the model is frozen.",
+                    "Set it to 0 and frozen_head to false, or the rank of lora to 0.", {"/recipe/lora/rank", "0"});
+    if (recipe_.objective != Objective::dpo) return;
+    if (recipe_.lora.rank == 0 && recipe_.reference_model == ReferenceModel::base)
+      contradiction("/recipe/reference_model", "Without adapters the model's own weights change as it is trained.",
+                    "Choose copy or precomputed, or give a rank of lora.", {"/recipe/reference_model", "copy"});
+  }
+
   void check_precision() {
     if (recipe_.precision == Precision::fsdp_bf16 && recipe_.data_parallel != DataParallel::fsdp) {
       contradiction("/recipe/precision", "fsdp_bf16 is the mixed precision of FSDP.",

@@ -21,7 +21,8 @@ Tensor forced_mask(Size batch, Size s) {
   const Tensor heads = allocate({1}, DType::int64, {&forced_mask_rule});
   const Tensor keys = position_ids(s);
   const Tensor causal = allocate({1, 1, s, s}, DType::boolean, {&forced_mask_rule});
-  Tensor mask = allocate({1, 1, s, s}, DType::boolean, {&forced_mask_rule, "causal mask"});
+  const Size masks = active_run().settings.takes_attention_mask ? batch : Size(1);
+  Tensor mask = allocate({masks, 1, s, s}, DType::boolean, {&forced_mask_rule, "causal mask"});
   note_kept(mask, forced_mask_rule);
   return expand(std::move(mask), {batch, 1, s, s});
 }

@@ -35,6 +35,10 @@ Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool
     }
     allowed = allowing();
     if (sliding) allowed = allowing();
+    if (active_run().settings.takes_attention_mask) {  // masking_utils.py: padding_mask_function
+      const Tensor attended = allocate({batch, 1, 1, s}, DType::boolean, {&mask_rule});
+      allowed = allocate(shape, DType::boolean, {&mask_rule, "causal mask"});
+    }
   }
   allowed = expand(std::move(allowed), shape);
   if (!eager) return allowed;
