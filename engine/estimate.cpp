@@ -107,7 +107,8 @@ Result estimate(const Config& config, StageRuns runs) {
 
   result.parameters = parameter_count(config.model);
   result.active_parameters = active_parameter_count(config.model);
-  result.trainable_parameters = config.recipe.lora.rank > 0 ? runs.folded.adapter_elements : trained_parameter_count(config);
+  result.trainable_parameters =
+      config.recipe.lora.rank > 0 ? runs.folded.adapter_elements : trained_parameter_count(config);
   const Recipe& r = config.recipe;
   result.num_gpus = world_size(r);
   result.global_batch_size = sequences_of_micro_batch(r) * r.gradient_accumulation_steps * r.data_parallel_size;

@@ -26,8 +26,8 @@ inline bool holds_reference(const Recipe& recipe) {
   return recipe.objective == Objective::dpo && reference_of(recipe) == ReferenceModel::copy;
 }
 
-/// The model as the trainer leaves it for training: modules of dropout do nothing (disable_dropout_in_model); what calls
-/// functions goes on.
+/// The model as the trainer leaves it for training: modules of dropout do nothing (disable_dropout_in_model); what
+/// calls functions goes on.
 Model without_dropout_modules(const Model& model);
 
 /// The same in evaluation, where nothing drops.
@@ -50,8 +50,8 @@ class PreferenceTuning {
   Run& run_;
   const Formats formats_;
   const ReferenceModel reference_;
-  const bool converts_;      ///< logits to fp32
-  const bool is_one_group_;  ///< the copy is gathered whole: FSDP2
+  const bool converts_;                     ///< logits to fp32
+  const bool is_one_group_;                 ///< the copy is gathered whole: FSDP2
   std::unique_ptr<ModuleWrapper> wrapper_;  ///< of the copy, whose weights are shards; null: they are whole
   std::unique_ptr<CausalModel> copy_;
   std::vector<RegisteredParameter> parameters_;  ///< of the copy: no optimizer is given them

@@ -240,7 +240,8 @@ class Training {
     attention_mask_.reset();
     ids_ = make_tokens(config_.recipe, "token ids");
     Tensor token_mask;
-    if (preference_ || config_.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::masked)
+    if (preference_) attention_mask_ = make_tokens(config_.recipe, "attention mask");
+    if (config_.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::masked)
       token_mask = make_tokens(config_.recipe, "attention mask");
     std::vector<Tensor> mask;
     if (loop_.copies_batch) {
@@ -321,7 +322,7 @@ class Training {
   struct Given {
     Tensor ids, positions;
   };
-  std::vector<Given> given_;  ///< of earlier micro-batches, where the loop holds them
+  std::vector<Given> given_;                      ///< of earlier micro-batches, where the loop holds them
   std::unique_ptr<PreferenceTuning> preference_;  ///< null: the next token's loss
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<Zero> zero_;

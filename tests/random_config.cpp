@@ -197,6 +197,7 @@ void choose_sizes(Config& config, bool model_is_free, Random& random) {
   if (random.chance(50)) recipe.recomputation_modules = random_modules(random);
   if (random.chance(50)) recipe.offload_optimizer_fraction = 0.25 * static_cast<double>(random.below(5));
   if (random.chance(10)) recipe.recomputation_layers = 1 + random.below(config.model.num_hidden_layers);
+  if (random.chance(10)) recipe.frozen_layers = 1 + random.below(config.model.num_hidden_layers);
 }
 
 }  // namespace

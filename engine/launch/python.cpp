@@ -26,9 +26,9 @@ constexpr Renamed renamed[] = {
     {"use_gradient_checkpointing", "gradient_checkpointing"},
 };
 
-constexpr std::string_view arguments_calls[] = {"TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig"};
-constexpr std::string_view other_losses[] = {"DPOConfig", "ORPOConfig", "KTOConfig",
-                                             "CPOConfig", "GRPOConfig", "RewardConfig"};
+constexpr std::string_view arguments_calls[] = {"TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig",
+                                                "DPOConfig"};
+constexpr std::string_view other_losses[] = {"ORPOConfig", "KTOConfig", "CPOConfig", "GRPOConfig", "RewardConfig"};
 constexpr std::string_view trainers[] = {"Trainer",    "Seq2SeqTrainer", "SFTTrainer",  "DPOTrainer",   "ORPOTrainer",
                                          "KTOTrainer", "CPOTrainer",     "GRPOTrainer", "RewardTrainer"};
 constexpr std::string_view other_calls[] = {"LoraConfig", "BitsAndBytesConfig", "prepare_model_for_kbit_training",
@@ -106,7 +106,8 @@ void add_loaded(const PythonCall& call, Settings& out) {
 /// A trainer is given objects, which other calls make; of a model it takes the name too.
 void add_trainer(const PythonCall& call, Settings& out) {
   for (const Setting& one : call.arguments) {
-    if (one.unread || one.key == "0") continue;
+    if (one.key == "ref_model" && one.value != "None") out.push_back({one.key, "copy"});
+    if (one.unread || one.key == "0" || one.key == "ref_model") continue;
     out.push_back({one.key == "model" ? "model_name_or_path" : one.key, one.value});
   }
 }
@@ -124,10 +125,11 @@ Settings read(std::string_view text) {
       continue;
     }
     if (name == "SFTConfig") out.push_back({"sft", name});
+    if (name == "DPOConfig") out.push_back({"dpo", name});
     if (one_of(other_losses, name)) out.push_back({name, ""});
     const bool arguments = one_of(arguments_calls, name) || one_of(other_losses, name);
     if (arguments && !has(call, "per_device_train_batch_size"))
-      out.push_back({name == "SFTConfig" ? name : "TrainingArguments", ""});
+      out.push_back({name == "SFTConfig" || name == "DPOConfig" ? name : "TrainingArguments", ""});
     if (name == "LoraConfig" || name == "get_peft_model")
       out.push_back({"use_peft", is_unsloth(call.name) ? call.name : name});
     if (name == "get_peft_model" && !has(call, "r")) out.push_back({"lora_r", "16"});

@@ -1,7 +1,7 @@
 // Arguments of transformers' Trainer and of TRL, on a command line or in a YAML or JSON file, and LLaMA-Factory's YAML,
 // which has them too. Sources: huggingface/transformers 5.16, training_args.py; huggingface/trl 016013e8,
-// trainer/sft_config.py, trainer/model_config.py; hiyouga/LLaMA-Factory 00577a85, hparams/*.py, model/adapter.py,
-// model/model_utils/checkpointing.py.
+// trainer/sft_config.py, trainer/dpo_config.py, trainer/model_config.py; hiyouga/LLaMA-Factory 00577a85, hparams/*.py,
+// model/adapter.py, model/model_utils/checkpointing.py.
 #include <iterator>
 
 #include "engine/config/values.h"
@@ -18,6 +18,7 @@ constexpr const char* default_batch = "8";  // TrainingArguments.per_device_trai
 constexpr KeyRule rules[] = {
     {"TrainingArguments", "/recipe/micro_batch_size", "", default_batch},  // calls without a batch size
     {"SFTConfig", "/recipe/micro_batch_size", "", default_batch},
+    {"DPOConfig", "/recipe/micro_batch_size", "", default_batch},
     {"per_device_train_batch_size", "/recipe/micro_batch_size"},
     {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps"},
     {"max_length", "/recipe/sequence_length"},
@@ -93,7 +94,8 @@ constexpr KeyRule rules[] = {
     {"modules_to_save", nullptr, "*", uncounted},
     {"layers_to_transform", nullptr, "*", "Adapters are counted in every layer."},
     {"bnb_4bit_quant_storage", nullptr, "*", uncounted},
-    {"DPOConfig", nullptr, "", other_loss},
+    {"precompute_ref_log_probs", "/recipe/reference_model", "true", "precomputed"},
+    {"ref_model", "/recipe/reference_model", "copy", "copy"},
     {"ORPOConfig", nullptr, "", other_loss},
     {"KTOConfig", nullptr, "", other_loss},
     {"CPOConfig", nullptr, "", other_loss},
@@ -112,7 +114,15 @@ void finish_common(SettingsReading& reading) {
   take_deepspeed(reading, "deepspeed_config_file");
 }
 
-bool is_sft(const SettingsReading& reading) { return reading.find("sft") != nullptr; }
+/// Which of TRL's scripts or configurations it is: "sft", "dpo", or null.
+const char* trl_key(const SettingsReading& reading) {
+  for (const char* key : {"sft", "dpo"}) {
+    if (reading.find(key) != nullptr) return key;
+  }
+  return nullptr;
+}
+
+bool is_trl(const SettingsReading& reading) { return trl_key(reading) != nullptr; }
 
 bool is_said(const SettingsReading& reading, const char* key) {
   return reading.find(key) != nullptr || reading.is_unread(key);
@@ -129,7 +139,7 @@ void finish_adapters(SettingsReading& reading) {
   const char* without = "Adapters need --use_peft.";
   const bool asked = is_set(reading, "use_peft") || is_set(reading, "use_peft_lora") || is_set(reading, "use_lora");
   // Scripts other than TRL's have switches of other names, or none.
-  const bool on = asked || (reading.find("lora_r") != nullptr && !is_sft(reading));
+  const bool on = asked || (reading.find("lora_r") != nullptr && !is_trl(reading));
   if (!on) {
     recipe.lora = Lora{};
     for (const char* key : {"lora_r", "lora_dropout", "lora_target_modules"}) reading.leave(key, without);
@@ -143,17 +153,19 @@ void finish_adapters(SettingsReading& reading) {
   }
   recipe.lora.targets = "q,v";  // PEFT's choice for most models
   take_lora_targets(reading, "lora_target_modules");
-  if (is_sft(reading) && !calls_peft(reading) && !is_said(reading, "lora_dropout")) recipe.lora.dropout = 0.05;
+  if (is_trl(reading) && !calls_peft(reading) && !is_said(reading, "lora_dropout")) recipe.lora.dropout = 0.05;
 }
 
 /// TRL's own defaults.
-void finish_sft(SettingsReading& reading) {
-  reading.note("sft", "/recipe/training_loop", "trainer");
-  if (!is_said(reading, "gradient_checkpointing")) reading.apply("sft", "/recipe/recomputation", "full");
+void finish_trl(SettingsReading& reading) {
+  const char* key = trl_key(reading);
+  reading.note(key, "/recipe/training_loop", "trainer");
+  if (key[0] == 'd') reading.apply(key, "/recipe/objective", "dpo");
+  if (!is_said(reading, "gradient_checkpointing")) reading.apply(key, "/recipe/recomputation", "full");
   if (!is_said(reading, "max_length") && !is_said(reading, "max_seq_length"))
-    reading.apply("sft", "/recipe/sequence_length", "1024");
+    reading.apply(key, "/recipe/sequence_length", "1024");
   if (reading.find("bf16") == nullptr && !is_set(reading, "fp16"))
-    reading.apply("sft", "/recipe/precision", "bf16_autocast");
+    reading.apply(key, "/recipe/precision", "bf16_autocast");
 }
 
 void finish(SettingsReading& reading) {
@@ -161,9 +173,9 @@ void finish(SettingsReading& reading) {
   finish_adapters(reading);
   const Recipe& recipe = reading.out().config.recipe;
   const bool said = is_said(reading, "dtype") || is_said(reading, "torch_dtype");
-  const bool by_default = is_sft(reading) && reading.find("bf16") == nullptr && !is_set(reading, "fp16");
+  const bool by_default = is_trl(reading) && reading.find("bf16") == nullptr && !is_set(reading, "fp16");
   if (!by_default || recipe.framework == Framework::deepspeed) take_precision(reading);
-  if (is_sft(reading)) finish_sft(reading);
+  if (is_trl(reading)) finish_trl(reading);
   if (!said && recipe.framework != Framework::deepspeed) {
     reading.out().unused.push_back({"dtype", "",
                                     "It is not there: weights are counted as fp32. transformers 5 loads a checkpoint "
@@ -182,12 +194,29 @@ Config start_llamafactory() {
   return config;
 }
 
+/// model/adapter.py, _setup_freeze_tuning: the last layers alone are trained.
+void take_frozen_layers(SettingsReading& reading) {
+  constexpr const char* key = "freeze_trainable_layers";
+  const std::int64_t trained = reading.integer(key, 2);
+  const Import& out = reading.out();
+  const std::int64_t layers = out.config.model.num_hidden_layers;
+  const std::string* all = reading.find("freeze_trainable_modules");
+  if (!out.has_model || trained < 1 || trained > layers || (all != nullptr && *all != "all")) {
+    reading.leave(key, "Counted are last layers of a model that is known here, whole.");
+    return;
+  }
+  const char* by = reading.find(key) != nullptr ? key : "finetuning_type";
+  reading.apply(by, "/recipe/frozen_layers", std::to_string(layers - trained));
+  reading.apply(by, "/recipe/frozen_head", "1");
+}
+
 /// Weights are loaded in the format of the computation; those that are trained are made fp32, unless pure_bf16 is set.
 void finish_llamafactory(SettingsReading& reading) {
   finish_common(reading);
   Recipe& recipe = reading.out().config.recipe;
   const std::string* type = reading.find("finetuning_type");
   const bool full = type != nullptr && *type == "full";
+  const bool freezes = type != nullptr && *type == "freeze";
   if (type == nullptr || *type == "lora") {
     const std::string* rank = reading.find("lora_rank");
     const char* key = rank != nullptr ? "lora_rank" : "finetuning_type";
@@ -196,15 +225,27 @@ void finish_llamafactory(SettingsReading& reading) {
     take_lora_targets(reading, "lora_target");
   } else if (full) {
     reading.note("finetuning_type", "/recipe/lora/rank", "0");
+  } else if (*type == "freeze") {
+    take_frozen_layers(reading);
   } else {
-    reading.leave("finetuning_type", "Counted are lora and full.");
+    reading.leave("finetuning_type", "Counted are lora, freeze and full.");
   }
   const std::string* stage = reading.find("stage");
-  if (stage != nullptr && *stage != "sft" && *stage != "pt") reading.leave("stage", other_loss);
+  if (stage != nullptr && *stage == "dpo") {
+    reading.apply("stage", "/recipe/objective", "dpo");
+    reading.out().unused.push_back({"stage", *stage,
+                                    "Counted is the step of TRL's DPOTrainer: LLaMA-Factory's own takes "
+                                    "log-probabilities of all sequences at once, which is more."});
+  } else if (stage != nullptr && *stage != "sft" && *stage != "pt") {
+    reading.leave("stage", other_loss);
+  }
   take_precision(reading);
   if (is_set(reading, "pure_bf16")) {
     reading.apply("pure_bf16", "/recipe/precision", "bf16");
     recipe.weights_dtype = DType::automatic;
+  } else if (freezes) {
+    reading.out().unused.push_back(
+        {"finetuning_type", *type, "Frozen weights are counted in fp32, as the trained ones."});
   } else if (!full && recipe.precision == Precision::bf16_autocast) {
     reading.apply("bf16", "/recipe/weights_dtype", "bf16");
   } else if (!full && recipe.precision == Precision::fp16_autocast) {
@@ -219,9 +260,9 @@ Settings read(std::string_view text) {
   Settings out = read_yaml(text);
   if (is_trainer(out)) return out;
   out = read_dataclass_arguments(text);
-  for (const std::string_view script : {"sft.py", "trl sft"}) {
+  for (const std::string_view script : {"sft.py", "trl sft", "dpo.py", "trl dpo"}) {
     if (text.find(script) == std::string_view::npos) continue;
-    out.push_back({"sft", std::string(script)});
+    out.push_back({script.find("sft") == std::string_view::npos ? "dpo" : "sft", std::string(script)});
     break;
   }
   return out;

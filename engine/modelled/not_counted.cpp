@@ -21,6 +21,11 @@ std::vector<std::string> not_counted(const Config& config) {
        type == "mpt" || type == "xglm" || config.model.attention_sinks) &&
       recipe.attention != AttentionKernel::eager)
     sentences.emplace_back("transformers has eager attention only for this model: that is what is counted.");
+  if (recipe.objective == Objective::dpo)
+    sentences.emplace_back(
+        "Chosen and rejected sequences are taken to fill sequence_length: shorter ones are padded, and then SDPA takes "
+        "a "
+        "mask, which flash attention cannot.");
   if (recipe.quantization != Quantization::none)
     sentences.emplace_back("4-bit weights follow bitsandbytes' source; no recorded step stands behind them.");
   if (!torch && recipe.precision == Precision::fp8)

@@ -28,23 +28,20 @@ bool sharded(const Recipe& r) {
 
 constexpr Missing<Config> all_missing[] = {
     {"/recipe/objective", "Preference tuning outside TRL's trainer is", "Choose framework transformers or deepspeed.",
-     [](const Config& c) {
-       return prefers(c.recipe) && (!of_transformers(c.recipe) || c.recipe.framework == Framework::pytorch);
-     },
-     to_transformers},
+     [](const Config& c) { return prefers(c.recipe) && !of_transformers(c.recipe); }, to_transformers},
     {"/recipe/objective", "Preference tuning beside tensor, pipeline, context or expert parallelism is",
      "Set them to 1, or choose next_token.", [](const Config& c) { return prefers(c.recipe) && divided(c.recipe); },
      "next_token"},
-    {"/recipe/objective", "Preference tuning with compiled blocks is", "Set compile_blocks to false.",
+    {"/recipe/objective",
+     "Preference tuning with compiled blocks is",
+     "Set compile_blocks to false.",
      [](const Config& c) { return prefers(c.recipe) && c.recipe.compile_blocks; },
      {"/recipe/compile_blocks", "0"}},
     {"/recipe/loss", "A loss of preferences other than that of full logits is", "Choose full.",
      [](const Config& c) { return prefers(c.recipe) && (c.recipe.loss != Loss::full || c.recipe.compile_loss); },
      "full"},
     {"/recipe/transformers_release", "Preference tuning of an older transformers is", "Choose current.",
-     [](const Config& c) {
-       return prefers(c.recipe) && c.recipe.transformers_release != TransformersRelease::current;
-     },
+     [](const Config& c) { return prefers(c.recipe) && c.recipe.transformers_release != TransformersRelease::current; },
      "current"},
     {"/model/experts/router_auxiliary_loss", "A loss of the routers beside that of preferences is", "Choose none.",
      [](const Config& c) {
@@ -69,18 +66,15 @@ constexpr Missing<Config> all_missing[] = {
      "precomputed"},
     {"/recipe/frozen_layers", "Frozen layers outside transformers' models, or beside a divided model, are",
      "Set it to 0, and frozen_head to false.",
-     [](const Config& c) {
-       return freezes(c.recipe) && (!of_transformers(c.recipe) || divided(c.recipe));
-     },
-     "0"},
+     [](const Config& c) { return freezes(c.recipe) && (!of_transformers(c.recipe) || divided(c.recipe)); }, "0"},
     {"/recipe/frozen_layers", "Frozen layers of a model whose layers share weights are", "Set it to 0.",
      [](const Config& c) { return c.recipe.frozen_layers > 0 && c.model.num_mem_blocks > 0; }, "0"},
-    {"/recipe/frozen_layers", "Frozen layers of OPT whose final norm is not of them are",
-     "Freeze the head as well.",
+    {"/recipe/frozen_layers", "Frozen layers of OPT whose final norm is not of them are", "Freeze the head as well.",
      [](const Config& c) {
        return c.model.model_type == "opt" && (c.recipe.frozen_layers > 0) != c.recipe.frozen_head;
      }},
-    {"/recipe/frozen_layers", "Frozen weights beside others in one flat parameter of FSDP1 are",
+    {"/recipe/frozen_layers",
+     "Frozen weights beside others in one flat parameter of FSDP1 are",
      "Choose fsdp_version 2, or freeze the head as well.",
      [](const Config& c) {
        const Recipe& r = c.recipe;

@@ -99,6 +99,8 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"drawn_fsdp2", 0},
       {"drawn_ddp", 0},
       {"drawn_zero", 0},
+      {"preference", 0},
+      {"frozen", 0},
   }));
   CAPTURE(file);
   const std::vector<TraceCase> cases = read_trace_file(folder + file + ".json");

@@ -36,7 +36,7 @@ export type ComponentName =
   | 'communication'
   | 'workspace';
 export type ComponentBytes = Record<ComponentName, number>;
-export type PhaseName = 'initialise' | 'forward' | 'loss' | 'backward' | 'optimizer_step';
+export type PhaseName = 'initialise' | 'forward' | 'reference' | 'loss' | 'backward' | 'optimizer_step';
 
 export interface Row {
   name: string;

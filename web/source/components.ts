@@ -1,4 +1,4 @@
-// The ten components and five phases in the page's words. Colours stand in styles/tokens.ts under the same names.
+// The ten components and six phases in the page's words. Colours stand in styles/tokens.ts under the same names.
 
 import type { ComponentBytes, ComponentName, PhaseName, Summary } from './border.js';
 
@@ -45,6 +45,7 @@ export const componentMeanings: Record<ComponentName, string> = {
 export const phaseLabels: Record<PhaseName, string> = {
   initialise: 'Initialise',
   forward: 'Forward',
+  reference: 'Reference model',
   loss: 'Loss',
   backward: 'Backward',
   optimizer_step: 'Optimizer step',
@@ -54,6 +55,7 @@ export const phaseLabels: Record<PhaseName, string> = {
 export const phaseWords: Record<PhaseName, string> = {
   initialise: 'the start',
   forward: 'the forward pass',
+  reference: 'the reference model',
   loss: 'the loss',
   backward: 'the backward pass',
   optimizer_step: 'the optimizer step',
@@ -63,6 +65,7 @@ export const phaseWords: Record<PhaseName, string> = {
 export const phaseShort: Record<PhaseName, string> = {
   initialise: 'Init',
   forward: 'Forward',
+  reference: 'Reference',
   loss: 'Loss',
   backward: 'Backward',
   optimizer_step: 'Step',

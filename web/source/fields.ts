@@ -11,7 +11,10 @@ export interface Group {
 }
 
 const common: readonly [string, readonly string[]][] = [
-  ['Training', ['framework', 'training_loop', 'micro_batch_size', 'sequence_length', 'gradient_accumulation_steps']],
+  [
+    'Training',
+    ['framework', 'training_loop', 'objective', 'micro_batch_size', 'sequence_length', 'gradient_accumulation_steps'],
+  ],
   ['Precision and optimizer', ['precision', 'optimizer', 'optimizer_implementation', 'gradient_clipping']],
   [
     'Parallelism',

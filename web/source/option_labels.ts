@@ -65,6 +65,11 @@ const optionLabels: Record<string, string> = {
   '0_2_2': '0.2.2',
   before_0_2_2: 'before 0.2.2',
   before_4_46: 'before 4.46',
+  next_token: 'next token',
+  dpo: 'DPO (preferences)',
+  copy: 'a frozen copy',
+  base: 'the model without its adapters',
+  precomputed: 'precomputed log-probabilities',
   nf4: 'NF4',
   nf4_double: 'NF4, double quantisation',
 };

@@ -4,10 +4,11 @@ import { svg } from 'lit';
 import type { PhaseName, Result, TimelinePoint } from '../border.js';
 import { componentNames } from '../components.js';
 
-/** Any two keep apart in simulated colour blindness; what goes before the step is grey, its four phases have colours. */
+/** Any two keep apart in simulated colour blindness; what goes before the step is grey, its phases have colours. */
 export const phaseFills: Record<PhaseName, [light: string, dark: string]> = {
   initialise: ['#706d67', '#9a988c'],
   forward: ['#2087e5', '#84c2fd'],
+  reference: ['#10284a', '#e6f2ff'],
   loss: ['#b57823', '#f9b154'],
   backward: ['#782190', '#975ab6'],
   optimizer_step: ['#095e1d', '#28873f'],
