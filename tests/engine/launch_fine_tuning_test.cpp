@@ -306,3 +306,42 @@ dtype: bf16
   CHECK(value(lora, "/recipe/lora/targets") == "q,v,o,gate,up,down");
   CHECK(value(lora, "/recipe/optimizer_implementation") == "fused");
 }
+
+// huggingface/trl f2cd5771, trl/scripts/dpo.py
+TEST_CASE("TRL's script for DPO: the published command with LoRA") {
+  const Import import = import_text(R"(python trl/scripts/dpo.py \
+    --dataset_name trl-lib/ultrafeedback_binarized \
+    --model_name_or_path Qwen/Qwen2-0.5B-Instruct \
+    --learning_rate 5.0e-6 \
+    --per_device_train_batch_size 2 \
+    --gradient_accumulation_steps 8 \
+    --use_peft \
+    --lora_r 32 \
+    --lora_alpha 16)");
+  CHECK(import.format == "trainer");
+  CHECK(value(import, "/recipe/objective") == "dpo");
+  CHECK(value(import, "/recipe/micro_batch_size") == "2");
+  CHECK(value(import, "/recipe/sequence_length") == "1024");
+  CHECK(value(import, "/recipe/lora/rank") == "32");
+  CHECK(value(import, "/recipe/recomputation") == "full");
+  CHECK(value(import, "/recipe/precision") == "bf16_autocast");
+}
+
+TEST_CASE("axolotl and LLaMA-Factory YAML: preferences, and layers that are frozen") {
+  const Import axolotl = import_text("base_model: meta-llama/Llama-3.1-8B\nrl: dpo\nmicro_batch_size: 1\n");
+  CHECK(value(axolotl, "/recipe/objective") == "dpo");
+  CHECK(is_unused(import_text("base_model: meta-llama/Llama-3.1-8B\nrl: kto\n"), "rl"));
+
+  const Import factory = import_text(
+      "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: dpo\nfinetuning_type: lora\n"
+      "cutoff_len: 2048\nbf16: true\n");
+  CHECK(value(factory, "/recipe/objective") == "dpo");
+  CHECK(why(factory, "stage").find("more") != std::string::npos);  // its own step is another
+
+  const Import freeze = import_text(
+      "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: sft\nfinetuning_type: freeze\n"
+      "freeze_trainable_layers: 8\ncutoff_len: 2048\npure_bf16: true\n");
+  CHECK(value(freeze, "/recipe/frozen_layers") == "24");
+  CHECK(value(freeze, "/recipe/frozen_head") == "1");
+  CHECK(value(freeze, "/recipe/precision") == "bf16");
+}

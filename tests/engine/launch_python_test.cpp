@@ -148,7 +148,26 @@ trainer = SFTTrainer(model = model, tokenizer = tokenizer, args = TrainingArgume
 }
 
 TEST_CASE("Python: a loss that is not counted is named") {
-  CHECK(why(import_text("DPOConfig(beta=0.1, bf16=True)"), "DPOConfig").find("second model") != std::string::npos);
+  CHECK(why(import_text("ORPOConfig(beta=0.1, bf16=True)"), "ORPOConfig").find("second model") != std::string::npos);
+}
+
+// huggingface/trl f2cd5771, docs/source/dpo_trainer.md, with an explicit reference; trainer/dpo_config.py: max_length
+// 1024, gradient_checkpointing and bf16 are its defaults.
+TEST_CASE("Python: TRL's DPOConfig and DPOTrainer") {
+  const char* cell = R"(from trl import DPOConfig, DPOTrainer
+training_args = DPOConfig(output_dir="Qwen2-0.5B-DPO")
+trainer = DPOTrainer(model=model, args=training_args, processing_class=tokenizer, train_dataset=train_dataset)";
+  const Import import = import_text(std::string(cell) + ")\n");
+  CHECK(import.issues.empty());
+  CHECK(value(import, "/recipe/objective") == "dpo");
+  CHECK(value(import, "/recipe/reference_model") == "auto");
+  CHECK(value(import, "/recipe/micro_batch_size") == "8");
+  CHECK(value(import, "/recipe/sequence_length") == "1024");
+  CHECK(value(import, "/recipe/recomputation") == "full");
+  CHECK(value(import, "/recipe/precision") == "bf16_autocast");
+  CHECK(value(import_text(std::string(cell) + ", ref_model=ref)\n"), "/recipe/reference_model") == "copy");
+  CHECK(value(import_text(std::string(cell) + ", ref_model=None)\n"), "/recipe/reference_model") == "auto");
+  CHECK(value(import_text("DPOConfig(precompute_ref_log_probs=True)\n"), "/recipe/reference_model") == "precomputed");
 }
 
 TEST_CASE("Python: values that stand in the text, and those that it computes") {
