@@ -34,6 +34,8 @@ constexpr FileKind file_kinds[] = {
     {"torchtune", "torchtune, drawn at random"},
     {"zero", "ZeRO 1, 2 and 3"},
     {"plain_runs", "without a dispatch mode"},
+    {"preference", "preference tuning (DPO)"},
+    {"frozen", "frozen layers and head"},
 };
 
 /// A file of another name stands for itself.

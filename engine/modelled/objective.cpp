@@ -53,7 +53,7 @@ constexpr Missing<Config> all_missing[] = {
     {"/recipe/reference_model", "A reference without adapters whose weights are shards is",
      "Choose precomputed, or data_parallel ddp.",
      [](const Config& c) {
-       return prefers(c.recipe) && reference_of(c.recipe) == ReferenceModel::base && sharded(c.recipe);
+       return prefers(c.recipe) && reference_of(c.recipe) == ReferenceModel::base && sharded(c.recipe) && c.recipe.data_parallel == DataParallel::zero3;
      },
      "precomputed"},
     {"/recipe/reference_model", "A copy of the weights under ZeRO-3, or of quantised weights that are shards, is",
