@@ -42,7 +42,7 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "llama4_text") return {.router_after_experts = true, .turned_experts = true};
   for (const std::string_view one :
        {"deepseek", "deepseek_v2", "deepseek_v3", "glm4_moe", "glm4_moe_lite", "dots1", "solar_open", "exaone_moe",
-        "deepseek_v32", "glm_moe_dsa", "glm4v_moe_text", "mistral4", "mimo_v2_flash"}) {
+        "deepseek_v32", "deepseek_ocr2_text", "glm_moe_dsa", "glm4v_moe_text", "mistral4", "mimo_v2_flash"}) {
     if (type == one) return {.router_after_experts = true};
   }
   return {};

@@ -39,6 +39,7 @@ struct LlamaForm {
     glm_positions,          ///< the same in models that see: three positions for each token, put together once
     ernie,                  ///< the same of all channels, in fp32
     three_positions,        ///< models that see: three positions for each token, put together by every block
+    four_positions,         ///< the same with four, in fp32
     interleaved_positions,  ///< the same, put together once
     interleaved_partial,    ///< the same; the first channels turn
   } turning = Turning::whole;

@@ -186,9 +186,14 @@ void SelfAttention::turn(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& 
     case LlamaForm::Turning::whole:
     case LlamaForm::Turning::interleaved_positions: return apply_rotary(q, k, cos, sin);
     case LlamaForm::Turning::three_positions: {
-      const Tensor own_cos = channels_of_positions(cos);
-      const Tensor own_sin = channels_of_positions(sin);
+      const Tensor own_cos = channels_of_positions(cos, 3);
+      const Tensor own_sin = channels_of_positions(sin, 3);
       return apply_rotary(q, k, own_cos, own_sin);
+    }
+    case LlamaForm::Turning::four_positions: {
+      const Tensor own_cos = to(channels_of_positions(cos, 4), DType::float32);
+      const Tensor own_sin = to(channels_of_positions(sin, 4), DType::float32);
+      return apply_rotary_interleaved(q, k, own_cos, own_sin);
     }
     case LlamaForm::Turning::fp32_tables: return apply_rotary_fp32(q, k, cos, sin);
     case LlamaForm::Turning::cohere: return apply_rotary_interleaved(q, k, cos, sin);

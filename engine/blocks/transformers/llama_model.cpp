@@ -100,6 +100,8 @@ void LlamaModel::make_tables(ForwardState& state, Size batch, Size s, DType dtyp
     full.cos = rotary_->complex_table(s);
   else if (form_.turning == LlamaForm::Turning::three_positions)
     std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, false, batch * 3);
+  else if (form_.turning == LlamaForm::Turning::four_positions)
+    std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, false, batch * 4);
   else if (form_.turning == LlamaForm::Turning::interleaved_positions ||
            form_.turning == LlamaForm::Turning::interleaved_partial ||
            form_.turning == LlamaForm::Turning::glm_positions)

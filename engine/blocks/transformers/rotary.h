@@ -56,11 +56,11 @@ void apply_rotary_even_and_odd(Tensor& q, Tensor& k, const Tensor& cos, const Te
 void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 /// GLM, Helium, ERNIE: a table, (1, s, width), made anew for neighbouring channels, from its first half.
 Tensor neighbours_table(const Tensor& table);
-/// Qwen2-VL: of tables for three positions of each token, (3 * batch, s, width), each channel's own.
-Tensor channels_of_positions(const Tensor& table);
+/// Qwen2-VL: of tables for several positions of each token, (positions * batch, s, width), each channel's own.
+Tensor channels_of_positions(const Tensor& table, const Size& positions);
 /// ERNIE: turned in their own format, multiplied and added in fp32, and cast back.
 void apply_rotary_ernie(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
-/// Cohere: everything in fp32, and neighbouring channels are the pairs that turn.
+/// Cohere: everything in fp32, and neighbouring channels are the pairs that turn. HunyuanOCR: halves, as Llama.
 void apply_rotary_interleaved(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin);
 
 }  // namespace trainmem::transformers

@@ -49,6 +49,7 @@ constexpr RouterForm forms[] = {
     {.model_type = "qwen3_moe", .normalises = true, .balanced = true},
     {.model_type = "olmoe", .balanced = true},
     {.model_type = "deepseek_v2", .scores = Scores::softmax_in_fp32, .returns_logits = true},
+    {.model_type = "deepseek_ocr2_text", .scores = Scores::softmax_in_fp32, .returns_logits = true},
     {.model_type = "deepseek_v3", .scores = Scores::sigmoid, .normalises = true, .returns_logits = true},
     {.model_type = "glm4_moe", .scores = Scores::sigmoid, .normalises = true, .returns_logits = true},
     {.model_type = "minimax_m2", .scores = Scores::sigmoid, .normalises = true, .fp32 = false, .balanced = true},

@@ -147,6 +147,15 @@ LlamaForm of_kinds(const char* model_type) {
   return result;
 }
 
+/// The language model of HunyuanOCR.
+LlamaForm hunyuan_vl() {
+  LlamaForm result = form("hunyuan_vl_text");
+  result.turning = LlamaForm::Turning::four_positions;
+  result.query_key_norm = LlamaForm::QueryKeyNorm::turned;
+  result.keeps_positions = true;
+  return result;
+}
+
 LlamaForm laguna() {
   LlamaForm result = of_kinds("laguna");
   result.heads = LlamaForm::Heads::transposed_last;
@@ -169,10 +178,13 @@ using Turning = LlamaForm::Turning;
 using Heads = LlamaForm::Heads;
 
 const LlamaForm forms[] = {form("cwm"),
+                           form("emu3_text_model"),
+                           hunyuan_vl(),
                            jais2(),
                            latent("youtu"),
                            latent("deepseek_v32"),
                            latent("glm_moe_dsa"),
+                           form("deepseek_ocr2_text"),
                            bitnet(),
                            minicpm3(),
                            afmoe(),

@@ -1,6 +1,8 @@
 #include "engine/presets/huggingface/class_parts.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace trainmem {
 
@@ -42,15 +44,23 @@ void read_jitter(Model&, const HuggingFaceKeys& keys, Issues& issues) {
 }
 
 void read_mlp_only_layers(Model& model, const HuggingFaceKeys& keys, Issues& issues) {
-  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+  const std::int64_t layers = model.num_hidden_layers;
+  const std::int64_t distance = std::max(model.experts.moe_layer_freq, std::int64_t{1});
+  std::vector<bool> dense(static_cast<std::size_t>(layers));
+  for (std::int64_t i = 0; i < layers; ++i) {
     std::int64_t layer = -1;
     keys.read(layer, {"mlp_only_layers." + std::to_string(i)});
-    if (layer < 0) return;
-    if (layer != i || model.experts.moe_layer_freq != 1)
+    if (layer >= 0 && layer < layers) dense[static_cast<std::size_t>(layer)] = true;
+  }
+  std::int64_t leading = 0;
+  for (std::int64_t i = 0; i < layers; ++i) {
+    if ((i + 1) % distance != 0 || !dense[static_cast<std::size_t>(i)]) continue;
+    if ((i + 1) / distance != leading / distance + 1)
       return report_not_modelled_key(issues, "mlp_only_layers",
                                      "Layers without experts among others are not modelled.");
-    model.experts.first_k_dense_replace = i + 1;
+    leading = i + 1;
   }
+  model.experts.first_k_dense_replace = leading;
 }
 
 // models/{smollm3,llama4}/configuration_*.py: 1 for a layer with RoPE; an empty list is none.

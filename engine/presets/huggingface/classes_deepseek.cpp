@@ -48,6 +48,15 @@ Model deepseek_v2() {
   return model;
 }
 
+/// The language model of DeepSeek-OCR and of the smallest DeepSeek-VL2: DeepSeek-V2's experts beside Llama's attention.
+Model deepseek_ocr2() {
+  Model model = deepseek_v2();
+  model.model_type = "deepseek_ocr2_text";
+  model.vocab_size = 102400;
+  model.latent_attention = {};
+  return model;
+}
+
 Model deepseek_v3() {
   Model model = of_class("deepseek_v3", 129280, 7168, 61, 128, 128, 18432, 4096);
   model.latent_attention = {1536, 512, 128, 64, 128};
@@ -273,6 +282,7 @@ using enum HuggingFaceClass::AttentionBias;
 const HuggingFaceClass classes[] = {
     {deepseek(), all, read_deepseek},
     {deepseek_v2(), all, read_deepseek},
+    {deepseek_ocr2(), all, read_deepseek},
     {deepseek_v3(), all},
     {deepseek_v32(), all, read_indexer},
     {glm_moe_dsa(), all, read_indexer},

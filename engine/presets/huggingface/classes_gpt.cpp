@@ -144,9 +144,8 @@ Model opt() {
   return model;
 }
 
-void read_opt(Model& model, const Keys& keys, Issues& issues) {
-  if (!keys.flag("layer_norm_elementwise_affine", true))
-    report_not_modelled_key(issues, "layer_norm_elementwise_affine", "Norms without weights are not modelled here.");
+void read_opt(Model& model, const Keys& keys, Issues&) {
+  model.norm_weight = model.norm_bias = keys.flag("layer_norm_elementwise_affine", true);
   if (!keys.flag("do_layer_norm_before", true)) {
     model.norm_placement = NormPlacement::post;
     model.final_norm = false;

@@ -2,6 +2,10 @@
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5.
 // An entry lists what differs from Model's own defaults (RMSNorm, gated SiLU, no biases, no dropout, untied head).
+#include <utility>
+#include <vector>
+
+#include "engine/config/layer_types.h"
 #include "engine/presets/huggingface/class_parts.h"
 #include "engine/presets/huggingface/classes.h"
 #include "engine/presets/huggingface/keys.h"
@@ -49,6 +53,14 @@ Model smollm3() {
 void read_smollm3(Model& model, const Keys& keys, Issues& issues) {
   keys.read(model.nope_every, {"no_rope_layer_interval"});
   read_no_rope_layers(model, keys, issues);
+  if (model.sliding_window <= 0 || keys.find({"layer_types.0"}) != nullptr) return;
+  if (model.nope_every <= 0 || model.nope_every > model.num_hidden_layers) {
+    model.sliding_window = 0;
+    return;
+  }
+  std::vector<LayerType> pattern(static_cast<std::size_t>(model.nope_every), LayerType::full_attention);
+  pattern.back() = LayerType::sliding_attention;
+  model.layer_types = layer_types_text(std::move(pattern));
 }
 
 Model arcee() {
@@ -87,6 +99,16 @@ void read_bitnet(Model& model, const Keys& keys, Issues& issues) {
         issues, "quantization_config",
         "Weights that are stored in three values, which transformers does not train, are not modelled.");
 }
+
+/// The language model of Emu3.
+Model emu3() {
+  Model model = of_class("emu3_text_model", 184622, 4096, 32, 32, 8, 14336, 9216);
+  model.attention_dropout = model.hidden_dropout = 0.1;
+  return model;
+}
+
+// modeling_emu3.py: Emu3DecoderLayer drops with attention_dropout, too.
+void read_emu3(Model& model, const Keys&, Issues&) { model.hidden_dropout = model.attention_dropout; }
 
 Model qwen2() {
   Model model = of_class("qwen2", 151936, 4096, 32, 32, 32, 22016, 32768);
@@ -146,6 +168,14 @@ void read_ernie(Model& model, const Keys& keys, Issues&) {
 Model hunyuan() {
   Model model = of_class("hunyuan_v1_dense", 290943, 4096, 32, 32, 0, 11008, 2048);
   model.qk_norm = QkNorm::per_head;
+  return model;
+}
+
+/// The language model of HunyuanOCR.
+Model hunyuan_vl() {
+  Model model = hunyuan();
+  model.model_type = "hunyuan_vl_text";
+  model.tie_word_embeddings = true;
   return model;
 }
 
@@ -233,6 +263,7 @@ const HuggingFaceClass classes[] = {
     {arcee(), all},
     {seed_oss(), queries_keys_values, read_seed_oss},
     {bitnet(), all, read_bitnet},
+    {emu3(), all, read_emu3},
     {qwen2(), none},
     {qwen2_vl("qwen2_vl_text"), none},
     {qwen2_vl("qwen2_5_vl_text"), none},
@@ -242,6 +273,7 @@ const HuggingFaceClass classes[] = {
     {ernie(), none, read_ernie},
     {paddleocr_vl(), none, read_ernie},
     {hunyuan(), all},
+    {hunyuan_vl(), all},
     {helium(), queries_keys_values},
     {apertus(), all, read_apertus},
     {nanochat(), all},

@@ -2,12 +2,17 @@
 // do otherwise their own readers say.
 #include "engine/presets/huggingface/config.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "engine/config/fields.h"
 #include "engine/config/layer_types.h"
 #include "engine/presets/huggingface/classes.h"
 #include "engine/presets/huggingface/keys.h"
 #include "engine/presets/huggingface/unknown.h"
 #include "engine/text/issue_text.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -104,18 +109,27 @@ void read_sliding_window(Model& model, const HuggingFaceKeys& keys, Issues& issu
   }
   std::int64_t first = qwen ? 28 : dots ? 62 : 0;
   keys.read(first, {"max_window_layers"});
-  if ((qwen || dots) && first >= model.num_hidden_layers) {
+  if (!qwen && !dots) return;
+  const std::int64_t layers = model.num_hidden_layers;
+  if (first >= layers) {
     model.sliding_window = 0;
-  } else if (((qwen || dots) && first > 0) || smollm3) {
-    report_not_modelled_key(issues, "use_sliding_window",
-                            "A sliding window of some layers of this class is not modelled.");
+  } else if (first > 0) {
+    std::vector<LayerType> kinds(static_cast<std::size_t>(layers), LayerType::sliding_attention);
+    std::fill_n(kinds.begin(), first, LayerType::full_attention);
+    model.layer_types = layer_types_text(std::move(kinds));
   }
 }
+
+/// Classes that take no heed of output_router_logits: they have neither a loss of the logits nor a record of them.
+constexpr const char* no_router_logits =
+    "deepseek_v2,deepseek_ocr2_text,deepseek_v3,deepseek_v32,dots1,glm4_moe,glm4_moe_lite,glm_moe_dsa,hunyuan_v1_moe,lfm2_moe,"
+    "mimo_v2_flash,mistral4,nemotron_h,solar_open,axk1";
 
 void read_experts(Model& model, const HuggingFaceKeys& keys) {
   Experts& experts = model.experts;
   if (experts.num_experts == 0) return;
-  if (keys.flag("output_router_logits", false)) experts.router_auxiliary_loss = RouterAuxiliaryLoss::unmasked;
+  if (keys.flag("output_router_logits", false) && !has_item(no_router_logits, model.model_type))
+    experts.router_auxiliary_loss = RouterAuxiliaryLoss::unmasked;
   keys.read(experts.num_experts, {"num_local_experts", "num_experts", "n_routed_experts"});
   keys.read(experts.num_experts_per_tok, {"num_experts_per_tok"});
   keys.read(experts.moe_intermediate_size, {"moe_intermediate_size"});
@@ -170,6 +184,9 @@ constexpr Renamed renamed[] = {{"kimi_k2", "deepseek_v3"},
                                {"gemma4", "gemma4_text"},
                                {"gemma4_unified", "gemma4_unified_text"},
                                {"llama4", "llama4_text"},
+                               {"phi3_v", "phi3"},
+                               {"phi4mm", "phi3"},
+                               {"phi4_multimodal", "phi3"},
                                {"qwen2_vl", "qwen2_vl_text"},
                                {"qwen2_5_vl", "qwen2_5_vl_text"},
                                {"qwen2_5_omni_text", "qwen2_5_vl_text"},

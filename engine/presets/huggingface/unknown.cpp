@@ -42,7 +42,6 @@ constexpr Reason reasons[] = {
      "The layers of the 7B model are nearly Llama's: give model_type llama."},
     {"minicpm", "its class is not one of transformers", "Its layers are nearly Granite's: give model_type granite."},
     {"qwen", "its class is not one of transformers", "Its layers are nearly Qwen 2's: give model_type qwen2."},
-    {"phi3_v,phi4mm,phi4_multimodal", "images and speech are not", "Its language model is that of model_type phi3."},
 };
 
 }  // namespace
