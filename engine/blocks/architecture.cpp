@@ -9,10 +9,11 @@
 
 namespace trainmem {
 
-Tensor input_embeddings(const Tensor& table, const Tensor& ids, const Tensor& scale) {
+Tensor input_embeddings(const Tensor& table, const Tensor& ids, const Tensor& scale, const NormLayer* norm) {
   const bool divided = active_run().settings.tensor_parallel.size > 1;
   Tensor embedded = divided ? vocabulary_embedding(table, ids) : embedding(table, ids);
   if (scale.defined()) embedded = embedded * scale;
+  if (norm != nullptr) embedded = (*norm)(std::move(embedded));
   const bool wants = !divided && active_run().settings.inputs_want_gradient;
   return wants ? require_gradient(std::move(embedded)) : embedded;
 }
@@ -26,8 +27,8 @@ ForwardState Architecture::resume(Tensor hidden, AttentionKernel attention) {
 
 BlockInputs Architecture::inputs_of(const ForwardState& state, std::int64_t) const { return state.inputs; }
 
-Tensor Architecture::embed(const Tensor& table, const Tensor& ids, const Tensor& scale) const {
-  Tensor embedded = input_embeddings(table, ids, scale);
+Tensor Architecture::embed(const Tensor& table, const Tensor& ids, const Tensor& scale, const NormLayer* norm) const {
+  Tensor embedded = input_embeddings(table, ids, scale, norm);
   return after_embedding ? after_embedding(std::move(embedded)) : embedded;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/blocks/block.h"
+#include "engine/blocks/norm_layer.h"
 #include "engine/config.h"
 #include "engine/tensor/checkpoint.h"
 #include "engine/tensor/tensor.h"
@@ -44,7 +45,8 @@ struct ForwardState {
 
 /// Embeddings of the tokens. Nothing before the first LoRA adapter wants a gradient, but recomputed blocks need one to
 /// begin from: then the embeddings are made to want one.
-Tensor input_embeddings(const Tensor& table, const Tensor& ids, const Tensor& scale = {});
+Tensor input_embeddings(const Tensor& table, const Tensor& ids, const Tensor& scale = {},
+                        const NormLayer* norm = nullptr);
 
 /// A family. Parameters are registered in the order of the constructors of the framework's modules, which is the order
 /// that optimizers see.
@@ -89,7 +91,8 @@ class Architecture {
 
  protected:
   /// The token embedding as a module, with what happens around it. A `scale` is part of the module.
-  Tensor embed(const Tensor& table, const Tensor& ids, const Tensor& scale = {}) const;
+  /// `norm`: which the module of the embeddings ends with.
+  Tensor embed(const Tensor& table, const Tensor& ids, const Tensor& scale = {}, const NormLayer* norm = nullptr) const;
 };
 
 /// The family that stands for a configuration's model in its framework; null if there is none. Megatron's are

@@ -42,7 +42,7 @@ constexpr Fixed fixed_fields[] = {
     {"/model/experts/first_k_dense_replace",
      "deepseek,deepseek_v2,deepseek_ocr2_text,deepseek_v3,glm4_moe,glm4_moe_lite,dots1,exaone_moe,ernie4_5_moe,lfm2_moe,"
      "qwen2_moe,qwen3_moe,qwen3_vl_moe_text,qwen3_omni_moe_text,"
-     "afmoe,hy_v3,mellum,deepseek_v32,glm_moe_dsa,axk1,cohere2_moe,glm4v_moe_text,mistral4,laguna,mimo_v2_flash",
+     "afmoe,hy_v3,mellum,deepseek_v32,glm_moe_dsa,axk1,cohere2_moe,glm4v_moe_text,mistral4,laguna,mimo_v2_flash,step3p5",
      false},
     {"/model/experts/moe_layer_freq",
      "llama4_text,qwen2_moe,qwen3_moe,qwen3_next,qwen3_vl_moe_text,qwen3_omni_moe_text,ernie4_5_moe,jamba", false},
@@ -60,7 +60,7 @@ constexpr Fixed fixed_fields[] = {
     {"/model/latent_attention/v_head_dim",
      "deepseek_v2,deepseek_v3,glm4_moe_lite,youtu,minicpm3,deepseek_v32,glm_moe_dsa,mistral4,axk1,mimo_v2_flash",
      false},
-    {"/model/num_sliding_attention_heads", "laguna", false},
+    {"/model/num_sliding_attention_heads", "laguna,step3p5", false},
     {"/model/global_head_dim", "gemma4_text", false},
     {"/model/num_global_key_value_heads", "gemma4_text,mimo_v2_flash", false},
     {"/model/attention_k_eq_v", "gemma4_text", false},

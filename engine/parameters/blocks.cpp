@@ -1,6 +1,7 @@
 // The parameter tensors of one layer: attention of every kind, MLP, routed experts, norms.
 #include "engine/parameters/builder.h"
 #include "engine/parameters/indexer.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -76,8 +77,8 @@ void query_key_value(ParameterBuilder& b, LayerType type) {
 /// One weight for a head (Qwen3, Gemma 3), or for every channel of all heads (OLMo 2, Command R+).
 void query_key_norms(ParameterBuilder& b) {
   const Model& m = b.model;
-  // Llama 4's norms and nanochat's have no weight.
-  if (m.qk_norm == QkNorm::none || m.model_type == "llama4_text" || !m.norm_weight) return;
+  // Llama 4's norms, Muse Glimmer's and nanochat's have no weight.
+  if (m.qk_norm == QkNorm::none || !m.norm_weight || has_item("llama4_text,muse_glimmer_text", m.model_type)) return;
   if (m.model_type == "stablelm") {  // a norm for each head
     for (std::int64_t i = 0; i < m.num_attention_heads; ++i)
       b.vector("layers.*.attention.query_norm.weight", Kind::norm, m.head_dim);
@@ -100,6 +101,8 @@ void attention(ParameterBuilder& b, LayerType type) {
   if (append_mixer(b, type)) return;
   if (m.latent_attention.kv_lora_rank > 0) return latent_attention(b);
   const std::int64_t heads = heads_of(m, type);
+  if (m.model_type == "diffllama")
+    for (int i = 0; i < 4; ++i) b.vector("layers.*.attention.lambda", Kind::attention, m.head_dim);
   if (has_sinks(m, type)) {
     ParameterTensor& sinks = b.vector("layers.*.attention.sinks", Kind::attention, heads);
     sinks.split = column, sinks.split_dimension = 0;

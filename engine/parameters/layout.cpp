@@ -32,6 +32,8 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "lfm2_moe") return {.router_after_experts = true};
   if (type == "olmo2" || type == "olmo3" || type == "flex_olmo" || type == "exaone4") return {.norms_on_outputs = true};
   if (type == "qwen3_next" || type == "qwen3_5_text" || type == "qwen3_5_moe_text") return {.gated_attention = true};
+  if (type == "step3p5") return {.output_gate = true, .gates_heads = true};
+  if (type == "muse_glimmer_text") return {.output_gate = true};
   if (type == "afmoe") return {.norms = Norms::between, .output_gate = true, .shared_before_experts = true};
   if (type == "laguna") return {.router_after_experts = true, .output_gate = true, .gates_heads = true};
   if (type == "bitnet") return {.sub_norms = true};

@@ -38,15 +38,18 @@ Tensor filled(Tensor argument, const Tensor& mask) {
 /// Every token as a row.
 Tensor rows_of(const Tensor& x) { return view(x, {x.elements() / x.size(-1), x.size(-1)}); }
 
-bool masks_sentinels(const Model& model) {
+bool has(const Model& model, bool LlamaForm::*property) {
   const LlamaForm* form = llama_form(model);
-  return form != nullptr && form->masks_sentinels;
+  return form != nullptr && form->*property;
 }
 
 }  // namespace
 
 RoutedExperts::RoutedExperts(const Model& m, DType dtype)
-    : model_(m), turned_(parameter_layout(m.model_type).turned_experts), masks_sentinels_(masks_sentinels(m)) {
+    : model_(m),
+      turned_(parameter_layout(m.model_type).turned_experts),
+      clamps_(has(m, &LlamaForm::clamps)),
+      masks_sentinels_(has(m, &LlamaForm::masks_sentinels)) {
   const Size n = m.experts.num_experts;
   const Size h = m.experts.moe_latent_size > 0 ? Size(m.experts.moe_latent_size) : m.hidden_size;
   const Size i = m.experts.moe_intermediate_size;
@@ -76,6 +79,11 @@ Tensor RoutedExperts::activated(const Tensor& gate_up) const {
   const Size i = model_.experts.moe_intermediate_size;
   const std::vector<Tensor> parts = split(gate_up, {i, i}, -1);
   Tensor gate = activate(parts[0], model_.hidden_act);
+  if (clamps_) {
+    gate = clamp(std::move(gate), 1);
+    const Tensor up = clamp(parts[1]);
+    return gate * up;
+  }
   return std::move(gate) * parts[1];
 }
 

@@ -57,6 +57,7 @@ class RoutedExperts {
 
   const Model& model_;
   bool turned_;           ///< stacks of (experts, in, out)
+  bool clamps_;           ///< both factors of the gated product have a limit
   bool masks_sentinels_;  ///< as in transformers 5.16; recorded steps of 5.3 and 5.23 have no such mask
   Tensor gate_up_, down_;
   Tensor gate_up_bias_, down_bias_;

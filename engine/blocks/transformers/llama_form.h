@@ -55,8 +55,8 @@ struct LlamaForm {
     after_projections,  ///< after all three projections
     transposed_last,    ///< with the transposition left to the end, after the norms
   } heads = Heads::at_once;
-  /// The gate of attention's output that is a linear layer of its own.
-  enum class OutputGate { none, channels, heads } output_gate = OutputGate::none;
+  /// The gate of attention's output that is a linear layer of its own; channels_after and heads run after attention.
+  enum class OutputGate { none, channels, channels_after, heads, heads_first } output_gate = OutputGate::none;
   Sinks sinks = Sinks::column;
   bool two_rotaries = false;      ///< sliding layers have tables of their own
   bool idle_rotary = false;       ///< one that makes no tables
@@ -80,6 +80,7 @@ struct LlamaForm {
   bool jitter = false;               ///< tokens are multiplied with random numbers, before the experts and the router
   bool gated_attention = false;      ///< the query projection has a gate of the output beside each head
   bool turns_where_sliding = false;  ///< layers without a window have no RoPE
+  bool tables_where_sliding = false;  ///< and are given no tables
   bool idle_window = false;  ///< a model without a window makes the mask of one of no tokens, and no layer takes it
   bool turns_where_dense = false;  ///< layers without experts have RoPE even so
   bool fp32_residuals = false;     ///< what is added to in every block
@@ -87,6 +88,10 @@ struct LlamaForm {
   bool keeps_positions = false;    ///< the model's forward has the positions, its blocks are given none
   bool masks_of_kinds = false;     ///< a mask for each kind of layers that there is, and no other
   bool holds_attention = false;    ///< what attention gives has a variable of its own in the block
+  bool differential = false;       ///< attention to two halves of the values, of which one is subtracted
+  bool bare_head_norms = false;    ///< norms of heads have no weight, and queries are multiplied with a number after
+  bool normed_embedding = false;   ///< embeddings go through a norm without weight
+  bool clamps = false;             ///< both factors of the gated product have a limit
   bool sub_norms = false;          ///< norms before the last layers of attention and MLP
   bool keys_in_place = false;      ///< latent attention: keys are written into one tensor in two pieces
   /// When the experts that all tokens share run, and where they are added.

@@ -31,6 +31,7 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   const Size a = heads_;
   const Size k = key_value_heads_;
   const Size width = a * value_width_;
+  if (form.differential) differential_ = std::make_unique<DifferentialAttention>(d, dtype);
   if (has_sinks(m, layer_type(m, layer))) sinks_ = make_parameter({a}, dtype, "attention sinks");
   const auto make_output = [&] { output_ = Linear(width, h, m.attention_output_bias, dtype, "attention projection"); };
   if (form.fused_attention) {
@@ -54,6 +55,7 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
     return;
   }
   const auto norm = [&](const Size& heads) {
+    if (form.bare_head_norms) return NormLayer(NormLayer::Form::gemma4, {d}, false, false, dtype);
     if (m.qk_norm == QkNorm::per_head)
       return NormLayer(patched ? NormLayer::Form::liger : form.norm, {d}, m.norm_weight, false, dtype);
     if (form.norm == NormLayer::Form::cohere) return NormLayer(form.norm, {heads, d}, true, false, dtype);
@@ -61,8 +63,10 @@ SelfAttention::SelfAttention(const Model& m, const LlamaForm& form, DType dtype,
   };
   query_norm_ = norm(a);
   key_norm_ = norm(k);
+  const bool gates_heads =
+      form.output_gate == LlamaForm::OutputGate::heads || form.output_gate == LlamaForm::OutputGate::heads_first;
   if (form.output_gate != LlamaForm::OutputGate::none)
-    gate_ = Linear(h, form.output_gate == LlamaForm::OutputGate::heads ? a : a * d, false, dtype, "output gate");
+    gate_ = Linear(h, gates_heads ? a : a * d, false, dtype, "output gate");
 }
 
 namespace {
@@ -129,6 +133,7 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
     if (form_.scaled_values) result.v = multiply_number(result.v);
     if (model_.qk_norm == QkNorm::none || form_.query_key_norm == At::turned) return result;
     result.q = query_norm_(result.q);
+    if (form_.bare_head_norms) result.q = multiply_number(result.q);
     result.k = key_norm_(result.k);
     return result;
   }
@@ -154,6 +159,7 @@ SelfAttention::QueryKeyValue SelfAttention::project(const Tensor& hidden) const 
   }
   result.k = transpose(key_norm_(heads_apart(from.key(), k, d)), 1, 2);
   result.v = split_heads(from.value(), k, d);
+  if (form_.output_gate == LlamaForm::OutputGate::heads_first) result.gate = gate_(hidden);
   return result;
 }
 
@@ -259,11 +265,19 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
                                 (model_.model_type == "mistral" || model_.model_type == "mixtral"));
   options.window = slides_ ? model_.sliding_window : 0;
   const Tensor& mask = inputs.mask;
-  Tensor out = model_.attention_sinks
-                   ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, form_.sinks, weights)
-                   : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
+  Tensor out =
+      model_.attention_sinks
+          ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, form_.sinks, weights)
+      : differential_ ? (*differential_)(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights)
+                      : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
   out = reshape(std::move(out), joined);
-  if (heads.gate.defined()) out = multiply(std::move(out), sigmoid(heads.gate));
+  if (form_.output_gate == LlamaForm::OutputGate::heads_first) {  // models/step3p7: Step3p7Attention
+    const Tensor apart = view(std::move(out), {joined[0], joined[1], heads_, value_width_});
+    out = view(multiply(apart, sigmoid(unsqueeze(heads.gate, 3))), joined);
+  } else if (heads.gate.defined()) {
+    out = multiply(std::move(out), sigmoid(heads.gate));
+  }
+  if (form_.output_gate == LlamaForm::OutputGate::channels_after) out = multiply(std::move(out), sigmoid(gate_(hidden)));
   if (form_.output_gate == LlamaForm::OutputGate::heads) out = gated_heads(std::move(out), hidden);
   if (form_.sub_norms) out = output_norm_.at("norm of attention's output", std::move(out));
   out = has_fused_adapter(output_) ? fused_lora(out, output_) : output_(std::move(out));
@@ -274,6 +288,7 @@ FeedForward::FeedForward(const Model& m, const LlamaForm& form, DType dtype, Siz
     : model_(m),
       fused_(form.fused_mlp),
       inner_dropout_(form.inner_dropout),
+      clamps_(form.clamps),
       width_(width.value() > 0 ? width : Size(m.intermediate_size)) {
   const Size h = m.hidden_size;
   const Size i = width_;
@@ -295,6 +310,11 @@ Tensor FeedForward::products(const Tensor& given) const {
     const Tensor together = gate_up_(x);
     const std::vector<Tensor> parts = split(together, {width_, width_}, -1);
     return down_(parts[1] * activate(parts[0], model_.hidden_act));
+  }
+  if (clamps_) {  // models/step3p7/modeling_step3p7.py: Step3p7MLP
+    const Tensor gate = clamp(activate(gate_(x), model_.hidden_act), 1);
+    const Tensor up = clamp(up_(x));
+    return down_(gate * up);
   }
   const Run& run = active_run();
   if (model_.gated_mlp && (run.compiled_region != 0 || run.settings.fused.mlp)) {

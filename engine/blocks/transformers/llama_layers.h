@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/blocks/transformers/differential_attention.h"
 #include "engine/blocks/transformers/llama_form.h"
 #include "engine/blocks/transformers/xielu.h"
 
@@ -69,6 +70,7 @@ class SelfAttention : public AttentionPart {
   NormLayer query_norm_, key_norm_, output_norm_;
   std::vector<NormLayer> query_head_norms_, key_head_norms_;  ///< StableLM: of each head
   Tensor sinks_;
+  std::unique_ptr<DifferentialAttention> differential_;
 };
 
 class FeedForward : public FeedForwardPart {
@@ -83,6 +85,7 @@ class FeedForward : public FeedForwardPart {
   const Model& model_;
   bool fused_;  ///< gate and up in one linear layer
   bool inner_dropout_;
+  bool clamps_;
   Size width_;
   Linear gate_, up_, gate_up_, down_;
   NormLayer down_norm_;

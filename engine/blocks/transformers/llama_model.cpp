@@ -45,7 +45,10 @@ std::unique_ptr<Block> LlamaModel::make_block(std::int64_t layer) {
 void LlamaModel::make_head() {
   {
     const Place place("final norm");
-    norm_ = llama_norm_layer(model, form_, weights);
+    // models/muse_glimmer/modeling_muse_glimmer.py: MuseGlimmerRMSNorm.
+    norm_ = form_.normed_embedding ? NormLayer(NormLayer::Form::gemma4, {model.hidden_size}, true, false, weights)
+                                   : llama_norm_layer(model, form_, weights);
+    if (form_.normed_embedding) embedding_norm_.form = NormLayer::Form::gemma4;
   }
   if (form_.idle_rotary) idle_rotary_ = std::make_unique<Rotary>(turning_width(model));
   // models/gemma3/modeling_gemma3.py, Gemma3RotaryEmbedding: frequencies of the kinds of layers that there are.
@@ -112,6 +115,9 @@ void LlamaModel::make_tables(ForwardState& state, Size batch, Size s, DType dtyp
   if (sliding_rotary_ || form_.block == LlamaForm::BlockForm::olmo_hybrid) return;
   sliding.cos = full.cos;
   sliding.sin = full.sin;
+  if (!form_.tables_where_sliding) return;
+  full.cos.reset();
+  full.sin.reset();
 }
 
 ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
@@ -120,7 +126,8 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
   Tensor embedded;
   {
     const Place place("embedding");
-    embedded = embed(embedding_, ids, form_.integer_scale ? to(embedding_scale_, weights) : embedding_scale_);
+    embedded = embed(embedding_, ids, form_.integer_scale ? to(embedding_scale_, weights) : embedding_scale_,
+                     form_.normed_embedding ? &embedding_norm_ : nullptr);
     if (form_.multipliers) embedded = multiply_number(embedded);
   }
   if (layer_embeddings_) state.layer_embeddings = (*layer_embeddings_)(ids, embedded);

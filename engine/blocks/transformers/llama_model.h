@@ -27,6 +27,7 @@ class LlamaModel : public Decoder {
 
   const LlamaForm& form_;
   Tensor embedding_scale_;
+  NormLayer embedding_norm_;
   Tensor scaled_output_;  ///< a local variable of the forward that computes the loss
   std::unique_ptr<LayerEmbeddings> layer_embeddings_;
   std::unique_ptr<Rotary> rotary_;

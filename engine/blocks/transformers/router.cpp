@@ -91,6 +91,13 @@ constexpr RouterForm forms[] = {
      .corrects_in_weights = true,
      .scales = false,
      .balanced = true},
+    {.model_type = "step3p5",
+     .scores = Scores::corrected_sigmoid,
+     .normalises = true,
+     .casts = false,
+     .fp32 = false,
+     .corrects_in_weights = true,
+     .scales = false},
     {.model_type = "mimo_v2_flash", .scores = Scores::sigmoid, .normalises = true, .returns_logits = true},
     {.model_type = "hy_v3", .scores = Scores::corrected_sigmoid, .casts = false},
     {.model_type = "ernie4_5_moe",
@@ -285,6 +292,11 @@ Routing Router::corrected_sigmoid(const Tensor& tokens) const {
   const Tensor corrected = add(scores, scales ? correction_ : to(correction_, scores.dtype()));
   const Chosen chosen = top_k(corrected, model_.experts.num_experts_per_tok);
   Tensor weights = gather(scores, chosen.indices);
+  if (form_of(model_).normalises) {  // models/step3p7/modeling_step3p7.py: Step3p7TopKRouter
+    routing.weights = normalised(std::move(weights));
+    routing.experts = chosen.indices;
+    return routing;
+  }
   Tensor total = sum(autocast_fp32(weights), 1, true);
   if (scales) total = add_number(std::move(total));
   weights = divide(weights, total);

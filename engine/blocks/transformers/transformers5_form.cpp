@@ -138,6 +138,24 @@ LlamaForm seeing(const char* model_type, LlamaForm::Turning turning, LlamaForm::
   return result;
 }
 
+LlamaForm muse_glimmer() {
+  LlamaForm result = form("muse_glimmer_text");
+  result.block = LlamaForm::BlockForm::gemma2;
+  result.norm = NormLayer::Form::gemma;
+  result.query_key_norm = LlamaForm::QueryKeyNorm::heads_first;
+  result.output_gate = LlamaForm::OutputGate::channels_after;
+  result.bare_head_norms = result.normed_embedding = true;
+  result.turns_where_sliding = result.tables_where_sliding = true;
+  result.scaled_logits = true;
+  return result;
+}
+
+LlamaForm diffllama() {
+  LlamaForm result = form("diffllama");
+  result.differential = true;
+  return result;
+}
+
 /// Every kind of layers has its tables, and turns the first channels of a head.
 LlamaForm of_kinds(const char* model_type) {
   LlamaForm result = form(model_type);
@@ -166,6 +184,20 @@ LlamaForm laguna() {
   return result;
 }
 
+/// Step 3.5 Flash, and the language model of Step 3.7 Flash.
+LlamaForm step3p5() {
+  LlamaForm result = of_kinds("step3p5");
+  result.masks_of_kinds = false;
+  result.both_masks = true;
+  result.norm = NormLayer::Form::gemma;
+  result.output_gate = LlamaForm::OutputGate::heads_first;
+  result.turns_whole_where_sliding = true;
+  result.clamps = true;
+  result.shared = LlamaForm::Shared::first;
+  result.scaled_experts = true;
+  return result;
+}
+
 LlamaForm mimo_v2_flash() {
   LlamaForm result = of_kinds("mimo_v2_flash");
   result.scaled_values = true;
@@ -180,6 +212,9 @@ using Heads = LlamaForm::Heads;
 const LlamaForm forms[] = {form("cwm"),
                            form("emu3_text_model"),
                            hunyuan_vl(),
+                           muse_glimmer(),
+                           diffllama(),
+                           seeing("cosmos3_edge_text", Turning::interleaved_positions, Heads::at_once),
                            jais2(),
                            latent("youtu"),
                            latent("deepseek_v32"),
@@ -197,6 +232,7 @@ const LlamaForm forms[] = {form("cwm"),
                            axk1(),
                            cohere2_moe(),
                            laguna(),
+                           step3p5(),
                            mimo_v2_flash(),
                            glm4v("glm4v_text"),
                            glm4v("glm_ocr_text"),

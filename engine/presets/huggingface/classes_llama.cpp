@@ -179,6 +179,17 @@ Model hunyuan_vl() {
   return model;
 }
 
+Model diffllama() { return of_class("diffllama", 32000, 2048, 16, 32, 0, 8192, 2048); }
+
+/// The language model of Cosmos 3 Edge.
+Model cosmos3_edge() {
+  Model model = of_class("cosmos3_edge_text", 131072, 2048, 28, 16, 8, 9216, 131072);
+  model.head_dim = 128;
+  model.hidden_act = Activation::relu2;
+  model.gated_mlp = false;
+  return model;
+}
+
 Model helium() {
   Model model = of_class("helium", 48000, 2560, 24, 20, 20, 7040, 4096);
   model.head_dim = 128;
@@ -274,6 +285,8 @@ const HuggingFaceClass classes[] = {
     {paddleocr_vl(), none, read_ernie},
     {hunyuan(), all},
     {hunyuan_vl(), all},
+    {diffllama(), all},
+    {cosmos3_edge(), all},
     {helium(), queries_keys_values},
     {apertus(), all, read_apertus},
     {nanochat(), all},

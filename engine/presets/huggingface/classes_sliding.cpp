@@ -2,6 +2,7 @@
 // heads of another number there, granite_swa, granitemoe_swa and modernbert-decoder have their own turn of both kinds.
 //
 // Source: src/transformers/models/*/configuration_*.py, release 5.16.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "engine/presets/huggingface/class_parts.h"
 #include "engine/presets/huggingface/classes.h"
 #include "engine/presets/huggingface/keys.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -109,6 +111,95 @@ void read_laguna(Model& model, const Keys& keys, Issues& issues) {
     report_not_modelled_key(issues, "moe_router_logit_softcapping", "Capped logits of routers are not modelled.");
   if (keys.flag("moe_apply_router_weight_on_input", false))
     report_not_modelled_key(issues, "moe_apply_router_weight_on_input", "transformers refuses this key, too.");
+}
+
+/// Step 3.5 Flash, and the language model of Step 3.7 Flash.
+Model step3p5() {
+  Model model = of_class("step3p5", 128815, 4096, 45, 64, 8, 11264, 128000);
+  model.head_dim = 128;
+  model.qk_norm = QkNorm::per_head;
+  model.experts = experts_of(288, 8, 1280);
+  model.experts.first_k_dense_replace = 3;
+  model.experts.n_shared_experts = 1;
+  model.experts.shared_expert_intermediate_size = 1280;
+  return model;
+}
+
+/// moe_layers_enum: the numbers of the layers with experts, "3,4,5"; the layers before the first one are dense.
+void read_sparse_layers(Model& model, const Keys& keys, Issues& issues) {
+  const auto* listed = keys.find({"moe_layers_enum"});
+  if (listed == nullptr || listed->text.empty()) return;
+  std::int64_t next = -1;
+  bool leading = true;
+  for_each_item(listed->text, [&](std::string_view item) {
+    std::int64_t layer = 0;
+    for (const char digit : item)
+      if (digit >= '0' && digit <= '9') layer = std::min(10 * layer + (digit - '0'), std::int64_t{1000000});
+    if (layer >= model.num_hidden_layers) return;
+    if (next < 0) model.experts.first_k_dense_replace = layer;
+    leading = leading && (next < 0 || layer == next);
+    next = layer + 1;
+  });
+  if (!leading || next != model.num_hidden_layers)
+    report_not_modelled_key(issues, "moe_layers_enum", "Dense layers after layers with experts are not modelled.");
+}
+
+// models/step3p7/configuration_step3p7.py: Step3p7TextConfig.__post_init__.
+void read_step3p5(Model& model, const Keys& keys, Issues& issues) {
+  set_kinds(model, keys, [](std::int64_t) { return true; });
+  settle_window(model);
+  keys.read(model.num_key_value_heads, {"num_attention_groups"});
+  keys.read(model.experts.num_experts, {"n_routed_experts", "moe_num_experts"});
+  keys.read(model.experts.num_experts_per_tok, {"moe_top_k"});
+  keys.read(model.experts.shared_expert_intermediate_size, {"share_expert_dim", "share_expert_dims"});
+  read_sparse_layers(model, keys, issues);
+  model.num_sliding_attention_heads = 0;
+  keys.read(model.num_sliding_attention_heads,
+            {"num_sliding_attention_heads", "attention_other_setting.num_attention_heads"});
+  if (!has_layer_type(model, full) && model.num_sliding_attention_heads > 0)
+    model.num_attention_heads = model.num_sliding_attention_heads;
+  if (!has_layer_type(model, full) || !has_layer_type(model, sliding) ||
+      model.num_sliding_attention_heads == model.num_attention_heads)
+    model.num_sliding_attention_heads = 0;
+  // Each kind's share stands in a list for all layers, or with the kind's other figures.
+  double shares[] = {1.0, 1.0};
+  for (std::int64_t i = 0; i < model.num_hidden_layers; ++i)
+    keys.read(shares[layer_type(model, i) == sliding ? 1 : 0], {"partial_rotary_factors." + std::to_string(i)});
+  keys.read(shares[0], {"rope_parameters.full_attention.partial_rotary_factor"});
+  keys.read(shares[1], {"rope_parameters.sliding_attention.partial_rotary_factor"});
+  model.partial_rotary_factor = shares[0];
+  check_turning(model, keys, sliding, shares[1], 1.0, issues);
+  if (keys.flag("use_bidirectional_attention", false))
+    report_not_modelled_key(issues, "use_bidirectional_attention", "Attention to later tokens is not modelled.");
+}
+
+/// The language model of Muse Glimmer.
+Model muse_glimmer() {
+  Model model = of_class("muse_glimmer_text", 202048, 6656, 52, 32, 2, 19968, 131072);
+  model.head_dim = 128;
+  model.qk_norm = QkNorm::per_head;
+  model.norm_placement = NormPlacement::pre_and_post;
+  model.norms_per_layer = 4;
+  model.sliding_window = 2048;
+  model.layer_types = "3*sliding_attention,full_attention";
+  model.final_logit_softcapping = 20.0;
+  return model;
+}
+
+// models/muse_glimmer/configuration_muse_glimmer.py: every fourth layer, counted from the last, has neither window nor
+// positions.
+void read_muse_glimmer(Model& model, const Keys& keys, Issues& issues) {
+  const std::int64_t layers = model.num_hidden_layers;
+  set_kinds(model, keys, [layers](std::int64_t i) { return (layers - 1 - i) % 4 == 0; });
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const bool slides = layer_type(model, i) == sliding;
+    double theta = slides ? 1 : 0;
+    keys.read(theta, {"layer_rope_theta." + std::to_string(i)});
+    if ((theta > 0) != slides)
+      return report_not_modelled_key(issues, "layer_rope_theta",
+                                     "Positions in other layers of this class than those with a window are not "
+                                     "modelled.");
+  }
 }
 
 Model granite_swa() {
@@ -247,6 +338,8 @@ void read_modernbert_decoder(Model& model, const Keys& keys, Issues& issues) {
 using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
+    {step3p5(), all, read_step3p5},
+    {muse_glimmer(), all, read_muse_glimmer},
     {modernbert_decoder(), all, read_modernbert_decoder},
     {laguna(), all, read_laguna},
     {granite_swa(), all, read_granite_swa},

@@ -100,6 +100,7 @@ void read_layer_types(Model& model, const HuggingFaceKeys& keys) {
   pattern = one_period(pattern);
   const bool attends = pattern.size() == 1 && pattern[0] == LayerType::full_attention;
   model.layer_types = attends ? "" : layer_types_text(pattern);
+  model.sliding_window_pattern = 1;
 }
 
 void read_mlp_layer_types(Model& model, const HuggingFaceKeys& keys, Issues& issues) {

@@ -20,8 +20,6 @@ constexpr Reason reasons[] = {
      "Use a model of attention and MLP layers, dense or with experts."},
     {"kimi_linear", "its linear attention (Kimi Delta Attention)",
      "Use a model of attention and MLP layers, such as qwen3_moe."},
-    {"step3p5", "its layers with a window have another number of heads than the others",
-     "Use a model whose layers have heads alike, such as afmoe or qwen3_moe."},
     {"mimo_v2", "its layers with a window have key and value heads of another number, and sinks",
      "Use gpt_oss or glm4_moe."},
     {"longcat_flash", "its two attentions in each layer and experts that do nothing", "Use deepseek_v3."},
