@@ -87,9 +87,38 @@ Tensor RoutedExperts::activated(const Tensor& gate_up) const {
   return std::move(gate) * parts[1];
 }
 
+// models/step3p7/modeling_step3p7.py: Step3p7Experts. An expert has its share of the token copies.
+Tensor RoutedExperts::in_turn(const Tensor& tokens, const Routing& routing) const {
+  const std::int64_t experts = model_.experts.num_experts;
+  const Size copies = routing.experts.elements();
+  Tensor total = allocate(tokens.shape(), tokens.dtype(), {&integers_rule, "sum of experts"});
+  const Tensor chosen = expert_mask(copies, experts);
+  const Tensor weights = view(routing.weights, {copies});
+  Tensor found;
+  Tensor out;
+  for (std::int64_t e = 0; e < experts; ++e) {
+    const Size each = copies / Size(experts);
+    found = places_of_expert(e + 1 < experts ? each : copies - each * Size(experts - 1));
+    const Tensor rows = select(found, 1, 1);
+    Tensor state = index_rows(tokens, rows, "tokens of an expert");
+    Tensor weight_of_expert = select(gate_up_, 0, e);
+    out = linear(std::move(state), weight_of_expert);
+    weight_of_expert.reset();
+    out = activated(out);
+    weight_of_expert = select(down_, 0, e);
+    Tensor computed = linear(std::move(out), weight_of_expert);
+    weight_of_expert.reset();
+    Tensor weight = unsqueeze(index_rows(weights, rows), 1);
+    out = std::move(computed) * std::move(weight);
+    total = index_add_in_place(std::move(total), to(out, tokens.dtype()), rows);
+  }
+  return total;
+}
+
 // integrations/moe.py: grouped_mm_experts_forward, line by line. S token copies: tokens times experts per token.
 Tensor RoutedExperts::operator()(const Tensor& tokens, const Routing& routing) const {
   const Place place("experts");
+  if (clamps_) return in_turn(tokens, routing);
   // peft's wrapper of the second matrices is around that of the first. All is held until both have returned.
   const Tensor of_down = down_adapter_.defined() ? down_adapter_.product(down_) : Tensor();
   const Tensor of_gate_up = gate_up_adapter_.defined() ? gate_up_adapter_.product(gate_up_) : Tensor();

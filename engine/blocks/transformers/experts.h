@@ -54,6 +54,8 @@ class RoutedExperts {
  private:
   /// Of what the first matrices give.
   Tensor activated(const Tensor& first) const;
+  /// One expert after another, in classes that have no other way.
+  Tensor in_turn(const Tensor& tokens, const Routing& routing) const;
 
   const Model& model_;
   bool turned_;           ///< stacks of (experts, in, out)
