@@ -212,15 +212,21 @@ const Model* huggingface_defaults(std::string_view model_type) {
 
 Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues, std::vector<bool>* asked) {
   const HuggingFaceKeys keys(config);
-  const auto* model_type = keys.find({"model_type"});
-  if (model_type == nullptr) {
+  const auto* given = keys.find({"model_type"});
+  std::string model_type = given != nullptr ? given->text : "";
+  // DeepSeek-OCR and DeepSeek-VL2 name their language model's class alone, and say that it has ordinary attention.
+  const auto* architecture = keys.find({"architectures.0"});
+  if (given == nullptr && architecture != nullptr && architecture->text == "DeepseekV2ForCausalLM")
+    model_type = "deepseek_v2";
+  if (model_type == "deepseek_v2" && !keys.flag("use_mla", true)) model_type = "deepseek_ocr2_text";
+  if (model_type.empty()) {
     issues.push_back(
         {"missing", "/model_type", "The configuration names no model_type.", "Paste the whole config.json."});
     return {};
   }
-  const HuggingFaceClass* own = find_huggingface_class(class_of(model_type->text));
+  const HuggingFaceClass* own = find_huggingface_class(class_of(model_type));
   if (own == nullptr) {
-    issues.push_back(unknown_model_type(model_type->text));
+    issues.push_back(unknown_model_type(model_type));
     return {};
   }
   Model model = own->defaults;
