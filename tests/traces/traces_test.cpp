@@ -79,6 +79,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"other_recent", 0},
       {"other_small_vocabularies", 0},
       {"other_classes", 0},
+      {"other_language_models", 0},
       {"other_recurrent", 0},
       {"other_variants", 0},
       {"other_expert_adapters", 0},
@@ -129,9 +130,11 @@ TEST_CASE("recorded steps: each model has as many parameters as PyTorch counted"
   int checked = 0;
   for (const TraceCase& trace : read_cases(folder).traces) {
     const bool of_transformers =
-        trace.file.rfind("transformers_", 0) == 0 ||
-        has_item("other_classes,other_families,other_hybrids,other_gemma4,other_recent,other_recurrent,other_variants",
-                 trace.file);
+        trace.file.rfind("transformers_", 0) == 0 || has_item(
+                                                         "other_classes,other_families,other_hybrids,other_gemma4,"
+                                                         "other_language_models,other_recent,other_recurrent,"
+                                                         "other_variants",
+                                                         trace.file);
     if (!of_transformers || trace.config.recipe.lora.rank > 0) continue;
     CAPTURE(trace.file, trace.id);
     std::int64_t trainable = 0;

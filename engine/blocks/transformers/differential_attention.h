@@ -1,5 +1,5 @@
-// Attention twice with the same scores, to one half of the value heads and to the other: of the result half the heads are
-// subtracted from the others, times a number that is learned.
+// Attention twice with the same scores, to one half of the value heads and to the other: of the result half the heads
+// are subtracted from the others, times a number that is learned.
 #pragma once
 
 #include "engine/blocks/norm_layer.h"

@@ -77,9 +77,9 @@ struct LlamaForm {
   bool turns_whole_where_sliding = false;  ///< and the first channels in the other layers
   bool fp32_logits = false;                ///< the model returns them
   bool shifts_logits = false;              ///< the loss is that of a copy of them without the last position
-  bool jitter = false;               ///< tokens are multiplied with random numbers, before the experts and the router
-  bool gated_attention = false;      ///< the query projection has a gate of the output beside each head
-  bool turns_where_sliding = false;  ///< layers without a window have no RoPE
+  bool jitter = false;                ///< tokens are multiplied with random numbers, before the experts and the router
+  bool gated_attention = false;       ///< the query projection has a gate of the output beside each head
+  bool turns_where_sliding = false;   ///< layers without a window have no RoPE
   bool tables_where_sliding = false;  ///< and are given no tables
   bool idle_window = false;  ///< a model without a window makes the mask of one of no tokens, and no layer takes it
   bool turns_where_dense = false;  ///< layers without experts have RoPE even so

@@ -265,11 +265,10 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
                                 (model_.model_type == "mistral" || model_.model_type == "mixtral"));
   options.window = slides_ ? model_.sliding_window : 0;
   const Tensor& mask = inputs.mask;
-  Tensor out =
-      model_.attention_sinks
-          ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, form_.sinks, weights)
-      : differential_ ? (*differential_)(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights)
-                      : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
+  Tensor out = model_.attention_sinks
+                   ? sink_attention(heads.q, heads.k, heads.v, mask, sinks_, options.dropout, form_.sinks, weights)
+               : differential_ ? (*differential_)(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights)
+                               : attention(heads.q, heads.k, heads.v, mask, inputs.attention, options, weights);
   out = reshape(std::move(out), joined);
   if (form_.output_gate == LlamaForm::OutputGate::heads_first) {  // models/step3p7: Step3p7Attention
     const Tensor apart = view(std::move(out), {joined[0], joined[1], heads_, value_width_});
@@ -277,7 +276,8 @@ Tensor SelfAttention::operator()(const Tensor& given, const BlockInputs& inputs,
   } else if (heads.gate.defined()) {
     out = multiply(std::move(out), sigmoid(heads.gate));
   }
-  if (form_.output_gate == LlamaForm::OutputGate::channels_after) out = multiply(std::move(out), sigmoid(gate_(hidden)));
+  if (form_.output_gate == LlamaForm::OutputGate::channels_after)
+    out = multiply(std::move(out), sigmoid(gate_(hidden)));
   if (form_.output_gate == LlamaForm::OutputGate::heads) out = gated_heads(std::move(out), hidden);
   if (form_.sub_norms) out = output_norm_.at("norm of attention's output", std::move(out));
   out = has_fused_adapter(output_) ? fused_lora(out, output_) : output_(std::move(out));

@@ -196,7 +196,8 @@ void apply_rotary_fp32(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& si
 
 // models/qwen2_vl/modeling_qwen2_vl.py: apply_multimodal_rotary_pos_emb.
 Tensor channels_of_positions(const Tensor& table, const Size& positions) {
-  return allocate({table.size(0) / positions, table.size(1), table.size(2)}, table.dtype(), {&rope_rule, "rotary tables"});
+  return allocate({table.size(0) / positions, table.size(1), table.size(2)}, table.dtype(),
+                  {&rope_rule, "rotary tables"});
 }
 
 Tensor neighbours_table(const Tensor& table) {
