@@ -96,8 +96,27 @@ void query_key_norms(ParameterBuilder& b) {
   norm("layers.*.attention.key_norm.weight", "layers.*.attention.key_norm.bias", m.num_key_value_heads);
 }
 
+/// models/jetmoe/modeling_jetmoe.py: JetMoeMoA and JetMoeMoE. `width`: of what the first matrices give.
+void jetmoe_experts(ParameterBuilder& b, const char* const (&names)[4], std::int64_t width, std::int64_t inner) {
+  const Experts& e = b.model.experts;
+  b.vector(names[0], Kind::expert, b.model.hidden_size);
+  b.stack(names[1], e.num_experts, width, b.model.hidden_size);
+  b.stack(names[2], e.num_experts, b.model.hidden_size, inner);
+  b.linear(names[3], nullptr, Kind::router, e.num_experts, b.model.hidden_size, replicated);
+}
+
+void jetmoe_attention(ParameterBuilder& b) {
+  const std::int64_t width = b.model.num_key_value_heads * b.model.head_dim;
+  jetmoe_experts(b,
+                 {"layers.*.attention.experts.bias", "layers.*.attention.experts.input.weight",
+                  "layers.*.attention.experts.output.weight", "layers.*.attention.router.weight"},
+                 width, width);
+  b.linear("layers.*.attention.key_value.weight", nullptr, Kind::attention, 2 * width, b.model.hidden_size, column);
+}
+
 void attention(ParameterBuilder& b, LayerType type) {
   const Model& m = b.model;
+  if (m.model_type == "jetmoe") return jetmoe_attention(b);
   if (append_mixer(b, type)) return;
   if (m.latent_attention.kv_lora_rank > 0) return latent_attention(b);
   const std::int64_t heads = heads_of(m, type);
@@ -188,6 +207,11 @@ void routed_experts(ParameterBuilder& b) {
 
 void experts(ParameterBuilder& b) {
   const Experts& e = b.model.experts;
+  if (b.model.model_type == "jetmoe")
+    return jetmoe_experts(b,
+                          {"layers.*.experts.bias", "layers.*.experts.input.weight", "layers.*.experts.output.weight",
+                           "layers.*.router.weight"},
+                          2 * e.moe_intermediate_size, e.moe_intermediate_size);
   const auto shared = [&] {
     if (e.n_shared_experts > 0) mlp(b, shared_names, shared_expert_width(b.model), b.model.mlp_bias);
   };

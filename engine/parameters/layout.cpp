@@ -26,7 +26,7 @@ ParameterLayout parameter_layout(std::string_view type) {
   if (type == "axk1") return {.router_after_experts = true, .norm_of_experts = true};
   if (type == "granitemoe" || type == "granitemoeshared" || type == "granitemoe_swa") return {.fused_gate_up = true};
   if (type == "granitemoehybrid") return {.norms = Norms::first, .fused_gate_up = true};
-  if (type == "bamba") return {.norms = Norms::mixer_last};
+  if (type == "bamba" || type == "jetmoe") return {.norms = Norms::mixer_last};
   if (type == "nemotron_h") return {.norms = Norms::one, .router_after_experts = true};
   if (type == "mamba2" || type == "mamba" || type == "falcon_mamba") return {.norms = Norms::one};
   if (type == "lfm2_moe") return {.router_after_experts = true};

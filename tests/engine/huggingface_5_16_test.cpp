@@ -97,7 +97,7 @@ TEST_CASE("Hugging Face: what classes of 5.16 can say and no forward does") {
       {R"({"model_type": "hyperclovax", "use_post_norm": false})", "/use_post_norm"},
       {R"({"model_type": "axk1", "rope_interleave": false})", "/rope_interleave"},
       {R"({"model_type": "mistral4", "rope_interleave": false})", "/rope_interleave"},
-      {R"({"model_type": "step3p5"})", "/model_type"},
+      {R"({"model_type": "longcat_flash"})", "/model_type"},
       {R"({"model_type": "granitemoe_swa", "num_hidden_layers": 2, "layer_rope_theta": [0, 1.0]})",
        "/layer_rope_theta"},
   }));

@@ -78,7 +78,6 @@ TEST_CASE("Hugging Face: keys that change memory and no forward has") {
       {R"({"model_type": "bitnet", "quantization_config": {"quant_method": "bitnet", "quantization_mode": "offline",
         "linear_class": "bitlinear"}})",
        "/quantization_config"},
-      {R"({"model_type": "opt", "layer_norm_elementwise_affine": false})", "/layer_norm_elementwise_affine"},
   }));
   CAPTURE(text);
   Issues issues;

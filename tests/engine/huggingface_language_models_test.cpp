@@ -1,5 +1,5 @@
 // config.json of classes that read few keys otherwise than their relatives: DeepSeek-OCR, HunyuanOCR, Muse Glimmer,
-// Cosmos 3 Edge, Step, Emu3, DiffLlama, and windows and dense layers of some layers.
+// Cosmos 3 Edge, Step, Emu3, DiffLlama, JetMoE, and windows and dense layers of some layers.
 #include <cstdint>
 #include <string>
 
@@ -64,6 +64,7 @@ TEST_CASE("Hugging Face: parameters of further language models") {
       {R"({"model_type": "emu3_text_model"})", 8'492'011'520},
       {R"({"model_type": "diffllama"})", 1'204'885'504},
       {deepseek_ocr, 2'934'734'080},
+      {R"({"model_type": "jetmoe", "num_hidden_layers": 24})", 8'522'237'952},  // jetmoe/jetmoe-8b
       {R"({"model_type": "step3p5", "sliding_window": 512, "vocab_size": 128896, "attention_other_setting":
           {"num_attention_heads": 96}, "layer_types": ["full_attention", "sliding_attention", "sliding_attention",
           "sliding_attention", "full_attention"], "num_hidden_layers": 5, "moe_layers_enum": "3,4"})",

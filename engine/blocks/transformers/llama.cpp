@@ -18,9 +18,9 @@ class LlamaBlock : public Block {
  public:
   LlamaBlock(const Model& m, const LlamaForm& form, DType dtype, std::int64_t layer) : model_(m), form_(form) {
     // models/granitemoehybrid/modeling_granitemoehybrid.py: GraniteMoeHybridDecoderLayer makes its mixer last, and so
-    // does models/bamba/modeling_bamba.py: BambaDecoderLayer, whose norms come after the MLP.
+    // do BambaDecoderLayer and JetMoeDecoderLayer, whose norms come after the MLP.
     const bool granite = m.model_type == "granitemoehybrid";
-    const bool mixer_last = granite || m.model_type == "bamba";
+    const bool mixer_last = granite || m.model_type == "bamba" || m.model_type == "jetmoe";
     if (granite) make_norms(dtype);
     if (!mixer_last) attention_ = make_attention(m, form, dtype, layer);
     mlp_ = make_feed_forward(m, form, dtype, layer);

@@ -7,11 +7,13 @@
 #include "engine/blocks/transformers/experts.h"
 #include "engine/blocks/transformers/gated_delta_net.h"
 #include "engine/blocks/transformers/granite_moe.h"
+#include "engine/blocks/transformers/jetmoe.h"
 #include "engine/blocks/transformers/latent_attention.h"
 #include "engine/blocks/transformers/llama4.h"
 #include "engine/blocks/transformers/mamba.h"
 #include "engine/blocks/transformers/short_convolution.h"
 #include "engine/parameters/parameters.h"
+#include "engine/text/list.h"
 
 namespace trainmem::transformers {
 
@@ -347,6 +349,7 @@ std::unique_ptr<AttentionPart> make_attention(const Model& m, const LlamaForm& f
   if (has_gated_delta_net(m) && layer_type(m, layer) == LayerType::linear_attention)
     return std::make_unique<GatedDeltaNet>(m, dtype);
   if (m.model_type == "llama4_text") return make_llama4_attention(m, form, dtype, layer);
+  if (m.model_type == "jetmoe") return make_jetmoe_attention(m, dtype);
   return std::make_unique<SelfAttention>(m, form, dtype, layer);
 }
 
@@ -356,13 +359,15 @@ std::unique_ptr<FeedForwardPart> make_feed_forward(const Model& m, const LlamaFo
   if (experts && m.model_type == "llama4_text") return make_llama4_experts(m, form, dtype);
   if (experts && m.model_type.rfind("granitemoe", 0) == 0) return make_granite_moe(m, form, dtype);
   if (experts && m.model_type == "deepseek") return make_deepseek_moe(m, form, dtype);
+  if (experts && m.model_type == "jetmoe") return make_jetmoe_experts(m, dtype);
   if (experts) return std::make_unique<SparseFeedForward>(m, form, dtype);
   return std::make_unique<FeedForward>(m, form, dtype);
 }
 
 bool has_experts_forward(const Model& m, const LlamaForm& form) {
-  return m.model_type == "llama4_text" || m.model_type.rfind("granitemoe", 0) == 0 || m.model_type == "deepseek" ||
-         form.block == LlamaForm::BlockForm::dbrx || form.block == LlamaForm::BlockForm::gemma4 || has_router(m);
+  return m.model_type == "llama4_text" || m.model_type.rfind("granitemoe", 0) == 0 ||
+         has_item("deepseek,jetmoe", m.model_type) || form.block == LlamaForm::BlockForm::dbrx ||
+         form.block == LlamaForm::BlockForm::gemma4 || has_router(m);
 }
 
 namespace {

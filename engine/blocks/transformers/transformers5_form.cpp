@@ -211,6 +211,7 @@ using Heads = LlamaForm::Heads;
 
 const LlamaForm forms[] = {form("cwm"),
                            form("emu3_text_model"),
+                           form("jetmoe"),
                            hunyuan_vl(),
                            muse_glimmer(),
                            diffllama(),

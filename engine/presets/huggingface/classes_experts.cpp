@@ -203,6 +203,22 @@ void read_phimoe(Model& model, const Keys& keys, Issues&) {
   model.experts.input_jitter = jitter > 0;
 }
 
+Model jetmoe() {
+  Model model = of_class("jetmoe", 32000, 2048, 12, 32, 16, 5632, 4096);
+  model.head_dim = 128;
+  model.tie_word_embeddings = true;
+  model.experts.num_experts = 8;
+  model.experts.num_experts_per_tok = 2;
+  return model;
+}
+
+// models/jetmoe/configuration_jetmoe.py: every expert that is chosen has query heads of its own.
+void read_jetmoe(Model& model, const Keys& keys, Issues&) {
+  keys.read(model.head_dim, {"kv_channels"});
+  model.num_attention_heads = model.num_key_value_heads * Size(model.experts.num_experts_per_tok);
+  model.experts.moe_intermediate_size = model.intermediate_size;
+}
+
 Model mellum() {
   Model model = of_class("mellum", 98304, 2304, 28, 32, 4, 7168, 131072);
   model.head_dim = 128;
@@ -231,6 +247,7 @@ const HuggingFaceClass classes[] = {
     {flex_olmo(), all},
     {hunyuan_v1_moe(), all, read_hunyuan},
     {phimoe(), all, read_phimoe},
+    {jetmoe(), none, read_jetmoe},
     {mellum(), all},
 };
 
