@@ -30,6 +30,9 @@ constexpr Reason reasons[] = {
     {"mllama,mllama_text_model", "its attention to images",
      "Without those layers its language model is Llama 3.1: give model_type llama, and num_hidden_layers without "
      "them."},
+    {"ernie4_5_vl_moe_text,ernie4_5_moe_vl", "its experts for images", "Its other experts are those of ernie4_5_moe."},
+    {"minicpmv,minicpmo", "images are not",
+     "Its language model is that of model_type llama (2.5), qwen2 (2.6) or qwen3 (4.5)."},
     {"bert,roberta,xlm-roberta,distilbert,deberta,deberta-v2,modernbert,electra,albert", "it is an encoder",
      "Use a causal language model."},
     {"t5,mt5,umt5,bart,mbart,pegasus,whisper", "it has an encoder beside the decoder", "Use a causal language model."},
