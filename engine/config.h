@@ -9,7 +9,7 @@
 #include <string>
 
 #include "engine/dtype.h"
-#include "engine/tensor/size.h"
+#include "engine/size/size.h"
 
 namespace trainmem {
 

@@ -12,11 +12,11 @@
 #include "engine/peak/peak.h"
 #include "engine/peak/reserved.h"
 #include "engine/runtime.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
 #include "engine/tape/rows.h"
 #include "engine/tape/timeline.h"
 #include "engine/textbook.h"
+#include "engine/training/step.h"
 #include "engine/verdict.h"
 
 namespace trainmem {

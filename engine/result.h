@@ -107,8 +107,8 @@ const char* name(Fit fit);
 
 /// How the caching allocator gets along with what the GPU has, where it would reserve more. See tape/replay.h.
 struct AtCapacity {
-  Bytes reserved = 0;                     ///< max_memory_reserved()
-  std::int64_t retries = 0;               ///< num_alloc_retries: times cached blocks are freed, in all steps that were run
+  Bytes reserved = 0;        ///< max_memory_reserved()
+  std::int64_t retries = 0;  ///< num_alloc_retries: times cached blocks are freed, in all steps that were run
   std::int64_t retries_of_last_step = 0;  ///< of them, those of the last step: of every step to come
   Bytes requested = 0;                    ///< what there is no memory for; 0: it gets along
   Bytes allocated = 0;                    ///< in use when that is asked for

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 
 /// The highest total of any phase, initialisation among them.
 inline trainmem::Bytes highest_peak(const trainmem::Config& config,

@@ -5,8 +5,8 @@
 #include "engine/config/words.h"
 #include "engine/error_band.h"
 #include "engine/estimate.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 
 namespace trainmem {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "engine/blocks/architecture.h"
 #include "engine/parallel/keeps_last_block.h"
-#include "engine/step.h"
 #include "engine/tensor/dispatch_mode.h"
 #include "engine/tensor/flash_scratch.h"
+#include "engine/training/step.h"
 #include "engine/validation/validate.h"
 
 namespace trainmem {

@@ -5,7 +5,7 @@
 #include "engine/bandwidth/traffic.h"
 #include "engine/blocks/adapter_format.h"
 #include "engine/optimizer/traffic.h"
-#include "engine/preference.h"
+#include "engine/training/preference.h"
 #include "engine/presets/apply.h"
 #include "engine/tape/fold.h"
 

@@ -1,7 +1,7 @@
 #include "engine/blocks/adapter_format.h"
 
+#include "engine/config/deepspeed.h"
 #include "engine/config/formats.h"
-#include "engine/parallel/zero.h"
 
 namespace trainmem {
 

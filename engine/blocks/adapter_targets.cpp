@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "engine/blocks/transformers/separate_experts.h"
-#include "engine/parallel/megatron_deepspeed.h"
+#include "engine/config/deepspeed.h"
 #include "engine/text/list.h"
 
 namespace trainmem {

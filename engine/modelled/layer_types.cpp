@@ -6,11 +6,11 @@
 
 #include "engine/blocks/transformers/gated_delta_net.h"
 #include "engine/blocks/transformers/llama_form.h"
+#include "engine/config/deepspeed.h"
 #include "engine/config/formats.h"
 #include "engine/config/words.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
-#include "engine/parallel/megatron_deepspeed.h"
 #include "engine/text/list.h"
 
 namespace trainmem {

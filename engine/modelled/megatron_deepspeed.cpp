@@ -1,4 +1,4 @@
-// What Megatron-DeepSpeed (parallel/megatron_deepspeed.h) does not do, or what of it is not modelled.
+// What Megatron-DeepSpeed (training/megatron_deepspeed.h) does not do, or what of it is not modelled.
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 

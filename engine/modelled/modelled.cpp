@@ -4,15 +4,14 @@
 
 #include "engine/blocks/architecture.h"
 #include "engine/blocks/transformers/llama_form.h"
+#include "engine/config/deepspeed.h"
 #include "engine/config/fields.h"
 #include "engine/config/formats.h"
 #include "engine/config/shard_group.h"
 #include "engine/config/values.h"
 #include "engine/modelled/missing.h"
 #include "engine/optimizer/facts.h"
-#include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/pipeline.h"
-#include "engine/parallel/zero.h"
 #include "engine/presets/huggingface/config.h"
 #include "engine/text/list.h"
 

@@ -1,10 +1,9 @@
 // What is not modelled of objectives other than the next token, and of parts that are frozen.
+#include "engine/config/deepspeed.h"
 #include "engine/config/shard_group.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
-#include "engine/parallel/megatron_deepspeed.h"
-#include "engine/parallel/zero.h"
-#include "engine/preference.h"
+#include "engine/training/preference.h"
 
 namespace trainmem {
 namespace {
@@ -53,7 +52,8 @@ constexpr Missing<Config> all_missing[] = {
     {"/recipe/reference_model", "A reference without adapters whose weights are shards is",
      "Choose precomputed, or data_parallel ddp.",
      [](const Config& c) {
-       return prefers(c.recipe) && reference_of(c.recipe) == ReferenceModel::base && sharded(c.recipe) && c.recipe.data_parallel == DataParallel::zero3;
+       return prefers(c.recipe) && reference_of(c.recipe) == ReferenceModel::base && sharded(c.recipe) &&
+              c.recipe.data_parallel == DataParallel::zero3;
      },
      "precomputed"},
     {"/recipe/reference_model", "A copy of the weights under ZeRO-3, or of quantised weights that are shards, is",

@@ -1,10 +1,9 @@
 // What the PyTorch step (blocks/transformers, blocks/torchtitan) does not do yet.
+#include "engine/config/deepspeed.h"
 #include "engine/config/shard_group.h"
 #include "engine/modelled/missing.h"
 #include "engine/modelled/modelled.h"
 #include "engine/optimizer/facts.h"
-#include "engine/parallel/megatron_deepspeed.h"
-#include "engine/parallel/zero.h"
 
 namespace trainmem {
 namespace {

@@ -26,14 +26,6 @@ class Zero {
   virtual void step() = 0;
 };
 
-/// Whether an optimizer of DeepSpeed's trains this recipe: a stage of ZeRO, or 16-bit weights with master weights
-/// without it. ZeRO on one GPU only if the precision is one of DeepSpeed's own.
-bool uses_zero(const Recipe& recipe);
-
-/// Whether BF16_Optimizer does: bf16 without ZeRO, or under stage 1 with gradients in fp32 (data_types:
-/// grad_accum_dtype; engine.py: _do_optimizer_sanity_check).
-bool uses_bf16_optimizer(const Recipe& recipe);
-
 /// Of a recipe that uses it; to be made before the model.
 std::unique_ptr<Zero> make_zero(const Recipe& recipe);
 

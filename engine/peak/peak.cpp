@@ -1,7 +1,7 @@
 #include "engine/peak/peak.h"
 
 #include "engine/runtime.h"
-#include "engine/step.h"
+#include "engine/training/step.h"
 
 namespace trainmem {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "engine/parallel/megatron_deepspeed.h"
+#include "engine/config/deepspeed.h"
 #include "engine/peak/peak.h"
-#include "engine/step.h"
 #include "engine/tape/expand.h"
+#include "engine/training/step.h"
 
 namespace trainmem {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/step.h"
+#include "engine/size/size_trace.h"
 #include "engine/tape/moments.h"
-#include "engine/tensor/size_trace.h"
+#include "engine/training/step.h"
 
 namespace trainmem {
 

@@ -1,7 +1,7 @@
 // The peak of every configuration of one structure, without running it.
 //
 // What steers a run (kind of block, kernels, recomputation, sharding, ...) is its structure; the rest are sizes. A
-// structure is run once with traced sizes (tensor/size_trace.h): then every storage of the tape has a polynomial, and
+// structure is run once with traced sizes (size/size_trace.h): then every storage of the tape has a polynomial, and
 // so has every moment. The few that can be the highest (tape/moments.h) are kept. To price other sizes is to compute
 // the polynomials that occur, to check that the run would have gone the same way, and to take the highest moment.
 #pragma once
@@ -12,7 +12,7 @@
 
 #include "engine/config.h"
 #include "engine/peak/peak.h"
-#include "engine/tensor/size.h"
+#include "engine/size/size.h"
 
 namespace trainmem {
 

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/parallel/megatron.h"
-#include "engine/parallel/megatron_deepspeed.h"
+#include "engine/config/deepspeed.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/parameters/parameters.h"
 #include "engine/peak/peak.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/megatron.h"
+#include "engine/training/megatron_deepspeed.h"
+#include "engine/training/step.h"
 
 namespace trainmem {
 namespace {

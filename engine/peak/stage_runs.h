@@ -6,8 +6,8 @@
 
 #include "engine/config.h"
 #include "engine/result.h"
-#include "engine/step_options.h"
 #include "engine/tape/tape.h"
+#include "engine/training/step_options.h"
 
 namespace trainmem {
 

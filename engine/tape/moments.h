@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/result.h"
+#include "engine/size/size_trace.h"
 #include "engine/tape/tape.h"
-#include "engine/tensor/size_trace.h"
 
 namespace trainmem {
 

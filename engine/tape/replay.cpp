@@ -3,7 +3,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/tensor/tensor.h"
+#include "engine/tape/rule.h"
 
 namespace trainmem {
 namespace {

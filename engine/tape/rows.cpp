@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "engine/sort.h"
-#include "engine/tensor/tensor.h"
+#include "engine/tape/rule.h"
 
 namespace trainmem {
 

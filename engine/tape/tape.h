@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/result.h"
-#include "engine/tensor/size.h"
+#include "engine/size/size.h"
 
 namespace trainmem {
 
@@ -34,7 +34,7 @@ constexpr std::size_t storage_index(Event event) { return static_cast<std::size_
 /// One storage of a recording.
 struct StorageRecord {
   Bytes bytes = 0;
-  std::uint32_t size_line = 0;  ///< line of the size trace, see tensor/size.h
+  std::uint32_t size_line = 0;  ///< line of the size trace, see size/size.h
   Stream stream = Stream::compute;
   Component component = Component::activations;
   DType dtype = DType::float32;

@@ -15,22 +15,15 @@
 
 #include "engine/dtype.h"
 #include "engine/result.h"
+#include "engine/size/size.h"
+#include "engine/tape/rule.h"
 #include "engine/tape/tape.h"
 #include "engine/tensor/pool.h"
-#include "engine/tensor/size.h"
 
 namespace trainmem {
 
 class Node;
 class Run;
-
-/// One line of the rule book: an operation, what it keeps for backward and why, and where that stands.
-struct Rule {
-  const char* name;           ///< the operation, as the source calls it
-  const char* keeps;          ///< what is kept and why, for readers; empty: nothing
-  const char* source;         ///< project, file and function
-  bool takes_handle = false;  ///< PyTorch asks for a cuBLAS handle once the result is allocated
-};
 
 // In WebAssembly size counts: there, counting references is a call.
 #ifdef __EMSCRIPTEN__

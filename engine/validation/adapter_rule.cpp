@@ -1,6 +1,6 @@
 // Adapters that no layer has: nothing would be trained, and backward has nowhere to begin.
-#include "engine/step.h"
 #include "engine/text/issue_text.h"
+#include "engine/training/step.h"
 #include "engine/validation/rules.h"
 
 namespace trainmem {

@@ -6,7 +6,7 @@
 #include "engine/estimate.h"
 #include "engine/optimizer/traffic.h"
 #include "engine/presets/apply.h"
-#include "engine/step.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -1,6 +1,6 @@
 // GPUs that share a sequence hold their part of every activation; what attention exchanges comes on top.
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 #include "tests/highest_peak.h"
 

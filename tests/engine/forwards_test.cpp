@@ -9,8 +9,8 @@
 #include "engine/codec/json_config.h"
 #include "engine/parameters/parameters.h"
 #include "engine/presets/presets.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 

@@ -1,7 +1,7 @@
 // Adapters fused with their layers: what they keep, by foundation-model-stack/fms-acceleration fast_lora.py.
 #include "engine/estimate.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"

@@ -1,5 +1,5 @@
 // Whole weights divided among ranks: Megatron-Core's layer-wise distributed optimizer.
-#include "engine/parallel/layer_wise.h"
+#include "engine/training/layer_wise.h"
 
 #include "engine/config/values.h"
 #include "engine/validation/validate.h"

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "engine/estimate.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 #include "tests/highest_peak.h"
 #include "tests/small_models.h"

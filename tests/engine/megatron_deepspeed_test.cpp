@@ -1,13 +1,13 @@
 // DeepSpeed's pipeline around Megatron's layers, held against what BigScience's runs printed and DeepSpeed's own code.
-#include "engine/parallel/megatron_deepspeed.h"
+#include "engine/training/megatron_deepspeed.h"
 
 #include <algorithm>
 
 #include "engine/config/values.h"
 #include "engine/modelled/modelled.h"
 #include "engine/peak/peak.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 

@@ -1,7 +1,7 @@
 // fp8 products of Transformer Engine under Megatron. Expected bytes follow from its linear.py and layernorm_linear.py
 // (v2.9): what a layer saves for backward, and which copies of its weight live on.
-#include "engine/parallel/megatron.h"
 #include "engine/tape/fold.h"
+#include "engine/training/megatron.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"

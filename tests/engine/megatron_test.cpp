@@ -1,4 +1,4 @@
-#include "engine/parallel/megatron.h"
+#include "engine/training/megatron.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "engine/estimate.h"
-#include "engine/parallel/megatron.h"
 #include "engine/peak/peak.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/megatron.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 #include "tests/highest_peak.h"
 #include "tests/small_models.h"

@@ -1,13 +1,13 @@
 // Preference tuning beside a reference model, and models of which parts are frozen: sums done by hand.
-#include "engine/preference.h"
+#include "engine/training/preference.h"
 
 #include <algorithm>
 #include <string>
 
 #include "engine/config/sequences.h"
 #include "engine/estimate.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/highest_peak.h"

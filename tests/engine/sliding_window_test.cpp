@@ -2,8 +2,8 @@
 #include <string>
 
 #include "engine/codec/json_config.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/step.h"
 #include "engine/tensor/tensor.h"
+#include "engine/training/step.h"
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "engine/config/values.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 #include "tests/small_models.h"
 

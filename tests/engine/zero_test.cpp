@@ -5,8 +5,8 @@
 
 #include "engine/codec/json_config.h"
 #include "engine/modelled/modelled.h"
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

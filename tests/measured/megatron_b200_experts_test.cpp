@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/parallel/megatron.h"
+#include "engine/training/megatron.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -6,8 +6,8 @@
 
 #include "engine/blocks/layer_slots.h"
 #include "engine/codec/link.h"
-#include "engine/parallel/zero.h"
-#include "engine/step.h"
+#include "engine/config/deepspeed.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 #include "tests/random_config.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/parallel/megatron.h"
 #include "engine/tape/rows.h"
 #include "engine/tensor/tensor.h"
+#include "engine/training/megatron.h"
 #include "tests/catch.h"
 
 using namespace trainmem;

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/step.h"
 #include "engine/tape/fold.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
+#include "engine/training/step.h"
 #include "tests/catch.h"
 #include "tests/highest_peak.h"
 #include "tests/small_models.h"

@@ -4,8 +4,8 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "engine/step.h"
 #include "engine/tape/fold.h"
+#include "engine/training/step.h"
 
 namespace trainmem {
 

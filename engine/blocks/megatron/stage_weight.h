@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "engine/tensor/size.h"
+#include "engine/size/size.h"
 
 namespace trainmem {
 

@@ -10,13 +10,10 @@
 #pragma once
 
 #include "engine/config.h"
-#include "engine/step_options.h"
 #include "engine/tape/tape.h"
+#include "engine/training/step_options.h"
 
 namespace trainmem {
-
-/// Whether a recipe runs so: DeepSpeed beside tensor or pipeline parallelism.
-bool uses_megatron_deepspeed(const Recipe& recipe);
 
 /// Parameters that one GPU of a stage holds.
 std::int64_t megatron_deepspeed_parameters(const Config& config, std::int64_t stage);

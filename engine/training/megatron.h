@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/config.h"
-#include "engine/step_options.h"
 #include "engine/tape/tape.h"
+#include "engine/training/step_options.h"
 
 namespace trainmem {
 

@@ -1,4 +1,4 @@
-#include "engine/parallel/megatron_optimizer.h"
+#include "engine/training/megatron_optimizer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -14,8 +14,8 @@
 #include "engine/config.h"
 #include "engine/config/formats.h"
 #include "engine/parallel/pipeline.h"
-#include "engine/step_options.h"
 #include "engine/tensor/split_backward.h"
+#include "engine/training/step_options.h"
 
 namespace trainmem {
 

@@ -9,8 +9,8 @@
 
 #include "engine/blocks/megatron/gpt.h"
 #include "engine/config.h"
-#include "engine/parallel/layer_wise.h"
 #include "engine/tensor/tensor.h"
+#include "engine/training/layer_wise.h"
 
 namespace trainmem {
 

@@ -1,14 +1,14 @@
-#include "engine/parallel/megatron.h"
+#include "engine/training/megatron.h"
 
 #include <deque>
 #include <memory>
 #include <string>
 
 #include "engine/blocks/megatron/gpt.h"
-#include "engine/parallel/megatron_optimizer.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/runtime.h"
 #include "engine/tensor/record.h"
+#include "engine/training/megatron_optimizer.h"
 
 namespace trainmem {
 

@@ -1,4 +1,4 @@
-#include "engine/parallel/layer_wise.h"
+#include "engine/training/layer_wise.h"
 
 #include <algorithm>
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/tensor/size.h"
+#include "engine/size/size.h"
 
 namespace trainmem {
 

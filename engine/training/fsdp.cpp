@@ -1,4 +1,4 @@
-#include "engine/parallel/fsdp.h"
+#include "engine/training/fsdp.h"
 
 #include "engine/blocks/conventions.h"
 #include "engine/config/formats.h"

@@ -1,13 +1,13 @@
-#include "engine/preference.h"
+#include "engine/training/preference.h"
 
 #include <utility>
 
 #include "engine/blocks/preference_loss.h"
 #include "engine/config/shard_group.h"
-#include "engine/parallel/fsdp.h"
 #include "engine/tape/rows.h"
 #include "engine/tensor/ops.h"
 #include "engine/text/list.h"
+#include "engine/training/fsdp.h"
 
 namespace trainmem {
 

@@ -1,4 +1,4 @@
-#include "engine/parallel/megatron_deepspeed.h"
+#include "engine/training/megatron_deepspeed.h"
 
 #include <algorithm>
 #include <deque>
@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "engine/blocks/megatron/gpt.h"
-#include "engine/parallel/megatron_optimizer.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/parallel/zero.h"
 #include "engine/tensor/record.h"
+#include "engine/training/megatron_optimizer.h"
 
 namespace trainmem {
 
@@ -224,10 +224,6 @@ class StageTraining {
 };
 
 }  // namespace
-
-bool uses_megatron_deepspeed(const Recipe& recipe) {
-  return recipe.framework == Framework::deepspeed && (recipe.tensor_parallel > 1 || recipe.pipeline_parallel > 1);
-}
 
 std::int64_t megatron_deepspeed_parameters(const Config& config, std::int64_t stage) {
   Recording recording;

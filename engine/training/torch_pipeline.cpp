@@ -1,4 +1,4 @@
-#include "engine/parallel/torch_pipeline.h"
+#include "engine/training/torch_pipeline.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "engine/step.h"
+#include "engine/training/step.h"
 
 #include <string>
 
@@ -6,21 +6,22 @@
 #include "engine/blocks/adapter_targets.h"
 #include "engine/blocks/causal_model.h"
 #include "engine/blocks/llm_foundry/loop.h"
+#include "engine/config/deepspeed.h"
 #include "engine/config/formats.h"
 #include "engine/config/sequences.h"
 #include "engine/config/shard_group.h"
 #include "engine/optimizer/step.h"
 #include "engine/parallel/ddp.h"
-#include "engine/parallel/fsdp.h"
-#include "engine/parallel/megatron.h"
-#include "engine/parallel/megatron_deepspeed.h"
 #include "engine/parallel/tensor.h"
-#include "engine/parallel/torch_pipeline.h"
 #include "engine/parallel/zero.h"
-#include "engine/preference.h"
 #include "engine/tape/fold.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/record.h"
+#include "engine/training/fsdp.h"
+#include "engine/training/megatron.h"
+#include "engine/training/megatron_deepspeed.h"
+#include "engine/training/preference.h"
+#include "engine/training/torch_pipeline.h"
 
 namespace trainmem {
 

@@ -1,4 +1,4 @@
-#include "engine/tensor/size_trace.h"
+#include "engine/size/size_trace.h"
 
 #include <algorithm>
 #include <cassert>
