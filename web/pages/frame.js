@@ -33,7 +33,7 @@ export const head = ({
   path,
   image = firstPicture,
   root = './',
-  styles = 'site.css',
+  styles = type === 'article' ? ['site.css', 'text.css'] : ['site.css'],
 }) => `\
 <meta charset="utf-8" />
 <meta http-equiv="Content-Security-Policy" content="${policy()}" />
@@ -49,7 +49,7 @@ ${previewTags({ path, image })}\
 <meta name="theme-color" content="#131417" media="(prefers-color-scheme: dark)" />
 <script>${theme}</script>
 <link rel="icon" href="${icon}" />
-<link rel="stylesheet" href="${root}${styles}" />`;
+${styles.map(name => `<link rel="stylesheet" href="${root}${name}" />`).join('\n')}`;
 
 /** The way to the text, the name, the pages. `here` is the file of this page, and `heading` stands beside the name. */
 export function top({ here, root = './', heading = '' }) {

@@ -242,7 +242,9 @@ export function presetPagesPlugin(engineModule) {
       },
     },
     async writeBundle({ dir }, bundle) {
-      const styles = Object.keys(bundle).find(name => /site-[\w-]+\.css$/.test(name));
+      const styles = ['site', 'text'].map(one =>
+        Object.keys(bundle).find(name => new RegExp(`/${one}-[\\w-]+\\.css$`).test(name)),
+      );
       for (const { id, name, all } of await pages) {
         const folder = join(dir, 'm', id);
         mkdirSync(folder, { recursive: true });
