@@ -25,8 +25,11 @@ function values({ type, options, minimum, maximum, unit }) {
   return `${number(minimum)} to ${number(maximum)}${unit ? ` ${unit}` : ''}`;
 }
 
-const otherwise = ({ default: value }) =>
-  typeof value === 'boolean' ? String(Number(value)) : typeof value === 'number' ? number(value) : (value ?? '');
+function otherwise({ default: value, minimum }) {
+  if (typeof value === 'boolean') return String(Number(value));
+  if (typeof value !== 'number') return value ?? '';
+  return value < minimum ? 'must be given' : number(value);
+}
 
 function linkKeys(engine) {
   const { fields } = JSON.parse(engine.presets());
