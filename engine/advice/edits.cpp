@@ -180,6 +180,10 @@ bool split_experts(Config& c, std::int64_t ways) {
   return set(c.recipe.expert_parallel, ways);
 }
 
+bool precompute_reference(Config& c, std::int64_t) {
+  return c.recipe.objective == Objective::dpo && set(c.recipe.reference_model, ReferenceModel::precomputed);
+}
+
 bool split_model(Config& c, std::int64_t stages) {
   Recipe& r = c.recipe;
   if (!regroup(r, r.pipeline_parallel, stages)) return false;
@@ -196,6 +200,8 @@ constexpr const char* beside_experts = "q,k,v,o";
 bool adapters(Config& c, std::int64_t rank) {
   if (c.recipe.lora.rank > 0) return false;
   c.recipe.lora.rank = rank;
+  c.recipe.frozen_layers = 0;
+  c.recipe.frozen_head = false;
   if (c.model.experts.num_experts > 0) c.recipe.lora.targets = beside_experts;
   return true;
 }

@@ -18,6 +18,8 @@ bool attention_kernel(Config& c, std::int64_t kernel);
 /// Kernels of layers that do not attend, in place of PyTorch's operations.
 bool layer_kernels(Config& c, std::int64_t);
 bool loss_kind(Config& c, std::int64_t kind);
+/// Of preference tuning.
+bool precompute_reference(Config& c, std::int64_t);
 bool optimizer_kind(Config& c, std::int64_t kind);
 bool optimizer_step(Config& c, std::int64_t kind);
 /// A step in backward, which knows no total norm to clip by.

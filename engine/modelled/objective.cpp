@@ -39,6 +39,14 @@ constexpr Missing<Config> all_missing[] = {
     {"/recipe/loss", "A loss of preferences other than that of full logits is", "Choose full.",
      [](const Config& c) { return prefers(c.recipe) && (c.recipe.loss != Loss::full || c.recipe.compile_loss); },
      "full"},
+    // TRL models/utils.py, disable_gradient_checkpointing: after the reference's forward every layer is recomputed.
+    {"/recipe/recomputation", "Recomputation of some layers beside a reference's forward, after which all are, is",
+     "Choose full or none.",
+     [](const Config& c) {
+       return prefers(c.recipe) && c.recipe.recomputation == Recomputation::every_k &&
+              reference_of(c.recipe) != ReferenceModel::precomputed;
+     },
+     "full"},
     {"/recipe/transformers_release", "Preference tuning of an older transformers is", "Choose current.",
      [](const Config& c) { return prefers(c.recipe) && c.recipe.transformers_release != TransformersRelease::current; },
      "current"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/advice/advice.h"
 #include "engine/config/sequences.h"
 #include "engine/estimate.h"
 #include "engine/tape/fold.h"
@@ -107,6 +108,16 @@ TEST_CASE("preference tuning: estimates count sequences, two for each pair, and 
                     [](const Row& row) { return row.name.rfind("reference_weights.", 0) == 0; }));
   CHECK(std::any_of(result.phases.begin(), result.phases.end(),
                     [](const PhasePeak& phase) { return phase.phase == Phase::reference; }));
+}
+
+TEST_CASE("preference tuning: advice says what precomputed log-probabilities save") {
+  const Config config = preferences();
+  const Advice advice = advise(config, estimate(config));
+  const auto found = std::find_if(advice.suggestions.begin(), advice.suggestions.end(), [](const Suggestion& one) {
+    return std::string(one.change->id) == "precompute_reference";
+  });
+  REQUIRE(found != advice.suggestions.end());
+  CHECK(estimate(config).allocated - found->after.allocated > 2 * all);  // the copy, and its logits
 }
 
 TEST_CASE("preference tuning: a folded run peaks where a whole one does") {
