@@ -87,6 +87,7 @@ TEST_CASE("Hugging Face: which layers have a window") {
        "fsfsf"},
       {R"({"model_type": "smollm3", "num_hidden_layers": 4, "sliding_window": 64})", "ffff"},
       {R"({"model_type": "muse_glimmer_text", "num_hidden_layers": 6})", "sfsssf"},
+      {R"({"model_type": "cohere_compass_text", "num_hidden_layers": 4})", "ffff"},
       {R"({"model_type": "cohere2", "num_hidden_layers": 3, "sliding_window": 64, "layer_types": ["full_attention",
           "full_attention", "sliding_attention"]})",
        "ffs"},

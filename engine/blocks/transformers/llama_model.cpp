@@ -51,8 +51,11 @@ void LlamaModel::make_head() {
     if (form_.normed_embedding) embedding_norm_.form = NormLayer::Form::gemma4;
   }
   if (form_.idle_rotary) idle_rotary_ = std::make_unique<Rotary>(turning_width(model));
+  // models/cohere_compass/modeling_cohere_compass.py: kinds of layers without positions have no frequencies.
+  const bool full_turns = form_.block != LlamaForm::BlockForm::cohere || !form_.two_rotaries || model.nope_every == 0;
   // models/gemma3/modeling_gemma3.py, Gemma3RotaryEmbedding: frequencies of the kinds of layers that there are.
-  if (model.positions == Positions::rope && (!form_.two_rotaries || has_layer_type(model, LayerType::full_attention)))
+  if (full_turns && model.positions == Positions::rope &&
+      (!form_.two_rotaries || has_layer_type(model, LayerType::full_attention)))
     rotary_ = std::make_unique<Rotary>(turning_width(model));
   if (form_.two_rotaries && has_layer_type(model, LayerType::sliding_attention))
     sliding_rotary_ = std::make_unique<Rotary>(
@@ -97,7 +100,10 @@ void LlamaModel::make_masks(ForwardState& state, const Tensor& embedded) const {
 void LlamaModel::make_tables(ForwardState& state, Size batch, Size s, DType dtype) const {
   BlockInputs& sliding = state.sliding_inputs;
   BlockInputs& full = state.inputs;
-  if (sliding_rotary_) std::tie(sliding.cos, sliding.sin) = sliding_rotary_->tables(s, dtype);
+  const bool interleaved = form_.turning == LlamaForm::Turning::interleaved_positions;
+  if (sliding_rotary_)
+    std::tie(sliding.cos, sliding.sin) =
+        interleaved ? sliding_rotary_->interleaved_tables(batch, s, dtype) : sliding_rotary_->tables(s, dtype);
   if (!rotary_) return;
   if (form_.turning == LlamaForm::Turning::complex)
     full.cos = rotary_->complex_table(s);
@@ -105,8 +111,7 @@ void LlamaModel::make_tables(ForwardState& state, Size batch, Size s, DType dtyp
     std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, false, batch * 3);
   else if (form_.turning == LlamaForm::Turning::four_positions)
     std::tie(full.cos, full.sin) = rotary_->tables(s, dtype, false, batch * 4);
-  else if (form_.turning == LlamaForm::Turning::interleaved_positions ||
-           form_.turning == LlamaForm::Turning::interleaved_partial ||
+  else if (interleaved || form_.turning == LlamaForm::Turning::interleaved_partial ||
            form_.turning == LlamaForm::Turning::glm_positions)
     std::tie(full.cos, full.sin) = rotary_->interleaved_tables(batch, s, dtype);
   else

@@ -150,6 +150,18 @@ LlamaForm muse_glimmer() {
   return result;
 }
 
+/// The language model of North Micro Vision.
+LlamaForm cohere_compass() {
+  LlamaForm result = form("cohere_compass_text");
+  result.block = LlamaForm::BlockForm::cohere;
+  result.norm = NormLayer::Form::cohere;
+  result.turning = LlamaForm::Turning::interleaved_positions;
+  result.two_rotaries = result.both_masks = true;
+  result.keeps_positions = true;
+  result.scaled_logits = true;
+  return result;
+}
+
 LlamaForm diffllama() {
   LlamaForm result = form("diffllama");
   result.differential = true;
@@ -214,6 +226,7 @@ const LlamaForm forms[] = {form("cwm"),
                            form("jetmoe"),
                            hunyuan_vl(),
                            muse_glimmer(),
+                           cohere_compass(),
                            diffllama(),
                            seeing("cosmos3_edge_text", Turning::interleaved_positions, Heads::at_once),
                            jais2(),

@@ -113,6 +113,30 @@ void read_laguna(Model& model, const Keys& keys, Issues& issues) {
     report_not_modelled_key(issues, "moe_apply_router_weight_on_input", "transformers refuses this key, too.");
 }
 
+/// The language model of North Micro Vision.
+Model cohere_compass() {
+  Model model = of_class("cohere_compass_text", 256000, 8192, 40, 64, 0, 22528, 8192);
+  model.norm = Norm::layernorm;
+  model.norms_per_layer = 1;
+  model.parallel_attention_mlp = true;
+  model.tie_word_embeddings = true;
+  model.sliding_window = 4096;
+  return model;
+}
+
+// models/cohere_compass/configuration_cohere_compass.py: a kind of layers whose rope_parameters are null has no
+// positions.
+void read_cohere_compass(Model& model, const Keys& keys, Issues& issues) {
+  set_kinds(model, keys, [](std::int64_t) { return true; });
+  settle_window(model);
+  const bool of_sliding = keys.is_null("rope_parameters.sliding_attention");
+  const bool of_full = keys.is_null("rope_parameters.full_attention");
+  if (of_full && model.sliding_window > 0 && model.layer_types.empty() && !of_sliding)
+    model.nope_every = model.sliding_window_pattern;
+  else if (of_full || of_sliding)
+    report_not_modelled_key(issues, "rope_parameters", "Such layers of this class without positions are not modelled.");
+}
+
 /// Step 3.5 Flash, and the language model of Step 3.7 Flash.
 Model step3p5() {
   Model model = of_class("step3p5", 128815, 4096, 45, 64, 8, 11264, 128000);
@@ -338,6 +362,7 @@ void read_modernbert_decoder(Model& model, const Keys& keys, Issues& issues) {
 using enum HuggingFaceClass::AttentionBias;
 
 const HuggingFaceClass classes[] = {
+    {cohere_compass(), all, read_cohere_compass},
     {step3p5(), all, read_step3p5},
     {muse_glimmer(), all, read_muse_glimmer},
     {modernbert_decoder(), all, read_modernbert_decoder},
