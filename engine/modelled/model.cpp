@@ -127,8 +127,13 @@ void report_not_modelled_model(const Config& config, Issues& issues) {
         "Give it as config.json does.");
   }
   const Model& model = config.model;
-  if (type == "jetmoe" && config.recipe.lora.rank > 0)
-    add(issues, "/recipe/lora/rank", "LoRA beside JetMoE's experts of attention is not yet modelled.", "Set it to 0.");
+  if (type == "jetmoe" && config.recipe.lora.rank > 0) {
+    issues.push_back({"not_yet_modelled",
+                      "/recipe/lora/rank",
+                      "LoRA beside JetMoE's experts of attention is not yet modelled.",
+                      "Set it to 0.",
+                      {"/recipe/lora/rank", "0"}});
+  }
   if (has_item("openai-gpt,jetmoe", type) && config.recipe.recomputation != Recomputation::none) {
     issues.push_back({"not_yet_modelled",
                       "/recipe/recomputation",

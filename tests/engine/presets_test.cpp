@@ -12,7 +12,7 @@
 using namespace trainmem;
 
 TEST_CASE("presets: every file is inside the program, under its own name") {
-  CHECK(model_presets().size() == 243);
+  CHECK(model_presets().size() == 247);
   CHECK(gpu_presets().size() == 75);
   CHECK(optimizer_presets().size() == 29);
   CHECK(memory_technology_presets().size() == 12);
