@@ -219,9 +219,8 @@ Model model_from_huggingface(const HuggingFaceConfig& config, Issues& issues, st
   const auto* given = keys.find({"model_type"});
   std::string model_type = given != nullptr ? given->text : "";
   // DeepSeek-OCR and DeepSeek-VL2 name their language model's class alone, and say that it has ordinary attention.
-  const auto* architecture = keys.find({"architectures.0"});
-  if (given == nullptr && architecture != nullptr && architecture->text == "DeepseekV2ForCausalLM")
-    model_type = "deepseek_v2";
+  const auto* architecture = given == nullptr ? keys.find({"architectures.0"}) : nullptr;
+  if (architecture != nullptr && architecture->text == "DeepseekV2ForCausalLM") model_type = "deepseek_v2";
   if (model_type == "deepseek_v2" && !keys.flag("use_mla", true)) model_type = "deepseek_ocr2_text";
   if (model_type.empty()) {
     issues.push_back(
