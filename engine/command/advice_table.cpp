@@ -44,9 +44,9 @@ std::string remedy_line(const Remedy& remedy) {
   return "- " + lines + "  " + format_link(remedy.config) + "\n";
 }
 
-std::string remedy_lines(const std::vector<Remedy>& remedies) {
+std::string remedy_lines(const std::vector<Remedy>& remedies, Fit before) {
   if (remedies.empty()) return "No few changes together make it fit; trainmem plan tries more GPUs.\n";
-  std::string out = "What would make it fit:\n";
+  std::string out = before == Fit::tight ? "What would give it room:\n" : "What would make it fit:\n";
   for (const Remedy& remedy : remedies) out += remedy_line(remedy);
   return out;
 }
@@ -63,7 +63,7 @@ std::string diagnosis_lines(const std::vector<Diagnosis>& diagnoses) {
 
 std::string advice_table(const Advice& advice, const Verdict& before) {
   std::string out;
-  if (before.fit == Fit::does_not_fit || before.fit == Fit::tight) out += remedy_lines(advice.remedies) + "\n";
+  if (before.fit == Fit::does_not_fit || before.fit == Fit::tight) out += remedy_lines(advice.remedies, before.fit) + "\n";
   if (advice.suggestions.empty()) return out + "No single change saves memory.\n";
   out += left("What each change alone saves", 56) + right("saved", 12) + right("then", 14) + "\n";
   const Suggestion* last = nullptr;

@@ -273,8 +273,7 @@ TEST_CASE("export: every recipe preset, written for its own framework and read b
       "/recipe/training_loop /recipe/fused_mlp /recipe/tensor_parallel /recipe/pipeline_parallel "
       "/recipe/pipeline_first_stage_layers "
       "/recipe/pipeline_last_stage_layers /recipe/lora/rank /recipe/lora/targets /recipe/lora/dropout "
-      "/recipe/lora/adapter_dtype /recipe/quantization /recipe/offload_checkpoints /recipe/expandable_segments "
-      "/recipe/objective /recipe/reference_model ";
+      "/recipe/lora/adapter_dtype /recipe/quantization /recipe/offload_checkpoints /recipe/expandable_segments ";
   // Layers of a stage are split points in torchtitan; under Megatron RoPE's kernel has no option that turns it on.
   // torchtitan's TOML ends with 0.2.2.
   const std::string of_the_model =

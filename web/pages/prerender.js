@@ -64,9 +64,12 @@ function recorded(engine) {
     one.after = { device, host, num_gpus, verdict };
   }
   const { models, fields, ...others } = JSON.parse(engine.presets());
-  // What the page says nothing of is not sent.
+  // What the page says nothing of is not sent: of parameters it says three digits.
   const presets = {
-    models: models.map(({ active_parameters, model_type, ...model }) => model),
+    models: models.map(({ active_parameters, model_type, ...model }) => ({
+      ...model,
+      parameters: Number(model.parameters.toPrecision(3)),
+    })),
     fields: fields.map(({ name, key, ...field }) => field),
     ...others,
   };

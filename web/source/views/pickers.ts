@@ -10,6 +10,12 @@ import type { PickerState, View } from './view.js';
 
 export const titles: Record<SectionName, string> = { model: 'Model', gpu: 'GPU', recipe: 'Recipe' };
 
+/** What a field of the recipe says, in words. */
+function label(view: View, name: string, option: Section[string] | undefined): string {
+  const field = view.calculator.state.engine?.presets.fields.find(({ path }) => path === `/recipe/${name}`);
+  return field && option !== undefined ? optionLabel(field, asText(option)) : '';
+}
+
 /** One line under a picked preset: the sizes that matter most. */
 function summary(view: View, section: SectionName): string {
   const { config: chosen, good, goodPresets, units } = view.calculator.state;
@@ -27,17 +33,13 @@ function summary(view: View, section: SectionName): string {
     if (number('bandwidth_gb_per_s') > 0) parts.push(`${grouped(number('bandwidth_gb_per_s'))} GB/s`);
     return parts.join(', ');
   }
-  const fields = view.calculator.state.engine?.presets.fields ?? [];
-  const parts = ['framework', 'precision', 'optimizer'].map(name => {
-    const field = fields.find(({ path }) => path === `/recipe/${name}`);
-    return field ? optionLabel(field, asText(config[name])) : '';
-  });
+  const parts = ['framework', 'precision', 'optimizer'].map(name => label(view, name, config[name]));
   if (!view.calculator.stale) parts.push(plural(good.result.num_gpus, 'GPU'));
   return parts.filter(Boolean).join(', ');
 }
 
 function defaultRecipe(view: View): string {
-  const framework = view.calculator.value('/recipe/framework');
+  const framework = label(view, 'framework', view.calculator.value('/recipe/framework'));
   return framework ? `Defaults of ${framework}` : 'Defaults';
 }
 
