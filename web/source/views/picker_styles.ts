@@ -78,6 +78,7 @@ export const pickerStyles = css`
     }
     .pick {
       grid-template-columns: 58px minmax(0, 1fr);
+      align-content: center;
       align-items: baseline;
       min-block-size: 48px;
       padding-block: 6px;
