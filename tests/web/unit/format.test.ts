@@ -51,6 +51,18 @@ describe('bytes', () => {
     expect(bytes(value, units)).toBe(text);
   });
 
+  test('so many digits that count, but whole numbers in full', () => {
+    expect([0.012345, 3.3517, 48.62, 99.96, 100.4, 11_219.4].map(value => significant(value))).toEqual([
+      '0.0123',
+      '3.35',
+      '48.6',
+      '100',
+      '100',
+      '11,219',
+    ]);
+    expect([9.96, 10.4].map(value => significant(value, 2))).toEqual(['10', '10']);
+  });
+
   test('a thousand whole units need no fraction', () => {
     expect(gigabytes(1000e9, 'GB')).toBe('1,000 GB');
     expect(gigabytes(999.9e9, 'GB')).toBe('999.9 GB');

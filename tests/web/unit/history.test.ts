@@ -29,6 +29,7 @@ describe('history', () => {
 
   test('typing into one field is one step', () => {
     const { history, wait } = timed();
+    wait(5000);
     history.note(sized(1));
     for (const size of [8, 81, 819, 8192]) {
       wait(100);
