@@ -5,9 +5,9 @@
 #include "engine/bandwidth/traffic.h"
 #include "engine/blocks/adapter_format.h"
 #include "engine/optimizer/traffic.h"
-#include "engine/training/preference.h"
 #include "engine/presets/apply.h"
 #include "engine/tape/fold.h"
+#include "engine/training/preference.h"
 
 namespace trainmem {
 

@@ -63,7 +63,8 @@ std::string diagnosis_lines(const std::vector<Diagnosis>& diagnoses) {
 
 std::string advice_table(const Advice& advice, const Verdict& before) {
   std::string out;
-  if (before.fit == Fit::does_not_fit || before.fit == Fit::tight) out += remedy_lines(advice.remedies, before.fit) + "\n";
+  if (before.fit == Fit::does_not_fit || before.fit == Fit::tight)
+    out += remedy_lines(advice.remedies, before.fit) + "\n";
   if (advice.suggestions.empty()) return out + "No single change saves memory.\n";
   out += left("What each change alone saves", 56) + right("saved", 12) + right("then", 14) + "\n";
   const Suggestion* last = nullptr;
