@@ -91,7 +91,7 @@ pageTest(
     await openCalculator(page);
     await page.getByLabel('Framework', { exact: true }).focus();
     const hidden = [];
-    for (let stop = 0; stop < 40; stop++) {
+    for (let stop = 0; stop < 60; stop++) {
       const at = await page.locator('trainmem-calculator').evaluate(async element => {
         await element.updateComplete;
         const { activeElement } = element.shadowRoot;

@@ -259,7 +259,7 @@ export const controlStyles = css`
       max-block-size: calc(100vh - 78px);
       overflow-y: auto;
       /* What has the focus stays clear of the strip below. */
-      scroll-padding-block-end: 132px;
+      scroll-padding-block-end: 160px;
       scrollbar-width: thin;
       scrollbar-color: var(--outline) transparent;
     }
