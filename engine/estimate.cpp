@@ -91,7 +91,8 @@ Result estimate(const Config& config, StageRuns runs) {
   result.timeline = timeline(tape);
   if (workspace_beside(config) > 0) add_workspace(result, config);
 
-  const Bytes reserved = replay_on_any(config, result.stages, tape).peak_reserved;
+  const ReservingGpus reserving(config, result.stages, tape);
+  const Bytes reserved = reserving.replay().peak_reserved;
   result.reserved = measured_range(reserved, error_band(config.recipe), result.allocated);
   result.runtime = runtime_rows(config);
   result.device = result.reserved;
@@ -102,8 +103,8 @@ Result estimate(const Config& config, StageRuns runs) {
   }
   result.host = host_memory(config);
   result.verdict = verdict(result.device, least_needed(result), config.gpu);
-  if (const Bytes limit = limit_of_cache(result); limit > 0)
-    tell(result.verdict, replay_on_any(config, result.stages, tape, limit).at_limit, config, result);
+  if (const Bytes limit = allocator_limit(result); limit > 0)
+    result.verdict = verdict_at_capacity(result, reserving.replay(limit).at_limit, config.recipe.expandable_segments);
 
   result.parameters = parameter_count(config.model);
   result.active_parameters = active_parameter_count(config.model);

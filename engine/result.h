@@ -107,6 +107,7 @@ const char* name(Fit fit);
 
 /// How the caching allocator gets along with what the GPU has, where it would reserve more. See tape/replay.h.
 struct AtCapacity {
+  Bytes limit = 0;           ///< what the allocator may take
   Bytes reserved = 0;        ///< max_memory_reserved()
   std::int64_t retries = 0;  ///< num_alloc_retries: times cached blocks are freed, in all steps that were run
   std::int64_t retries_of_last_step = 0;  ///< of them, those of the last step: of every step to come

@@ -48,33 +48,35 @@ Verdict verdict(const Range& device, Bytes least, const Gpu& gpu) {
   return result;
 }
 
-Bytes limit_of_cache(const Result& result) {
+Bytes allocator_limit(const Result& result) {
   if (result.verdict.fit != Fit::tight || result.verdict.margin >= 0) return 0;
   Bytes outside = 0;
   for (const RuntimeRow& row : result.runtime) outside += row.bytes.expected;
   return std::max<Bytes>(result.verdict.capacity - outside, 1);
 }
 
-void tell(Verdict& verdict, const AtCapacity& at_capacity, const Config& config, const Result& result) {
-  verdict.at_capacity = at_capacity;
-  const std::string of_capacity = " of " + gib_text(verdict.capacity) + " GiB usable";
-  const std::string wished = "with room the allocator would make it " + gib_text(result.device.expected) + " GiB";
-  const auto times = [](std::int64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; };
+Verdict verdict_at_capacity(const Result& result, const AtCapacity& at_capacity, bool expandable_segments) {
+  Verdict tight = result.verdict;
+  tight.at_capacity = at_capacity;
   if (at_capacity.requested > 0) {
-    verdict.sentence = "Tight: may run out of memory. " + gib_text(at_capacity.requested) +
-                       " GiB are asked for while " + gib_text(at_capacity.allocated) + of_capacity +
-                       " are in use, and what is free lies in pieces" +
-                       (config.recipe.expandable_segments ? "." : "; expandable segments avoid most of them.");
-  } else if (at_capacity.retries_of_last_step > 0) {
-    verdict.sentence =
-        "Tight: fits, but " + times(at_capacity.retries_of_last_step) +
-        " in every step the allocator has to free its cached blocks, which waits for the GPU. At least " +
-        gib_text(least_needed(result)) + of_capacity + "; " + wished + ".";
-  } else {
-    verdict.sentence = "Tight: fits once the allocator has freed its cached blocks, " + times(at_capacity.retries) +
-                       " in the first steps. At least " + gib_text(least_needed(result)) + of_capacity + "; " + wished +
-                       ".";
+    const bool in_pieces = at_capacity.allocated + at_capacity.requested <= at_capacity.limit;
+    tight.sentence = "Tight: may run out of memory. " + gib_text(at_capacity.requested) + " GiB are asked for while " +
+                     gib_text(at_capacity.allocated) + " of " + gib_text(at_capacity.limit) +
+                     " GiB for PyTorch are in use" + (in_pieces ? ", and what is free lies in pieces" : "") +
+                     (in_pieces && !expandable_segments ? "; expandable segments avoid most of them." : ".");
+    return tight;
   }
+  const auto times = [](std::int64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; };
+  const std::string needed = " At least " + gib_text(least_needed(result)) + " of " + gib_text(tight.capacity) +
+                             " GiB usable; with room the allocator would make it " + gib_text(result.device.expected) +
+                             " GiB.";
+  if (at_capacity.retries_of_last_step > 0)
+    tight.sentence = "Tight: fits, but " + times(at_capacity.retries_of_last_step) +
+                     " in every step the allocator has to free its cached blocks, which waits for the GPU." + needed;
+  else
+    tight.sentence = "Tight: fits once the allocator has freed its cached blocks, " + times(at_capacity.retries) +
+                     " in the first steps." + needed;
+  return tight;
 }
 
 }  // namespace trainmem

@@ -21,9 +21,9 @@ Verdict verdict(const Range& device, Bytes least, const Gpu& gpu);
 
 /// What the allocator may take where only cached blocks are too much for the GPU: the capacity less what is expected
 /// outside the allocator. 0: something else decides.
-Bytes limit_of_cache(const Result& result);
+Bytes allocator_limit(const Result& result);
 
-/// Says how the allocator gets along within that limit.
-void tell(Verdict& verdict, const AtCapacity& at_capacity, const Config& config, const Result& result);
+/// The verdict of such a case, which says how the allocator gets along within that limit.
+Verdict verdict_at_capacity(const Result& result, const AtCapacity& at_capacity, bool expandable_segments);
 
 }  // namespace trainmem

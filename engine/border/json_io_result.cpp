@@ -67,6 +67,7 @@ void write(const RuntimeRow& row, JsonWriter& out) {
 
 void write(const AtCapacity& at_capacity, JsonWriter& out) {
   out.open_object();
+  out.key("limit").integer(at_capacity.limit);
   out.key("reserved").integer(at_capacity.reserved);
   out.key("retries").integer(at_capacity.retries);
   out.key("retries_of_last_step").integer(at_capacity.retries_of_last_step);

@@ -160,7 +160,7 @@ void finish_adapters(SettingsReading& reading) {
 void finish_trl(SettingsReading& reading) {
   const char* key = trl_key(reading);
   reading.note(key, "/recipe/training_loop", "trainer");
-  if (key[0] == 'd') reading.apply(key, "/recipe/objective", "dpo");
+  if (std::string_view(key) == "dpo") reading.apply(key, "/recipe/objective", "dpo");
   if (!is_said(reading, "gradient_checkpointing")) reading.apply(key, "/recipe/recomputation", "full");
   if (!is_said(reading, "max_length") && !is_said(reading, "max_seq_length"))
     reading.apply(key, "/recipe/sequence_length", "1024");

@@ -34,16 +34,15 @@ constexpr Fixed fixed_fields[] = {
     {"/model/word_embed_proj_dim", "opt", false},
     {"/model/attention_sinks", "", false},
     {"/model/experts/n_shared_experts",
-     "deepseek,deepseek_v2,deepseek_ocr2_text,deepseek_v3,glm4_moe,glm4_moe_lite,dots1,solar_open,exaone_moe,ernie4_5_"
-     "moe,"
+     "deepseek,deepseek_v2,deepseek_ocr2_text,deepseek_v3,glm4_moe,glm4_moe_lite,dots1,solar_open,exaone_moe,"
+     "ernie4_5_moe,"
      "granitemoeshared,granitemoe_swa,granitemoehybrid,nemotron_h,qwen3_next,qwen3_5_moe_text,afmoe,hy_v3,"
      "deepseek_v32,glm_moe_dsa,axk1,cohere2_moe,glm4v_moe_text,mistral4",
      false},
     {"/model/experts/shared_expert_gate", "", false},
     {"/model/experts/first_k_dense_replace",
-     "deepseek,deepseek_v2,deepseek_ocr2_text,deepseek_v3,glm4_moe,glm4_moe_lite,dots1,exaone_moe,ernie4_5_moe,lfm2_"
-     "moe,"
-     "qwen2_moe,qwen3_moe,qwen3_vl_moe_text,qwen3_omni_moe_text,"
+     "deepseek,deepseek_v2,deepseek_ocr2_text,deepseek_v3,glm4_moe,glm4_moe_lite,dots1,exaone_moe,"
+     "ernie4_5_moe,lfm2_moe,qwen2_moe,qwen3_moe,qwen3_vl_moe_text,qwen3_omni_moe_text,"
      "afmoe,hy_v3,mellum,deepseek_v32,glm_moe_dsa,axk1,cohere2_moe,glm4v_moe_text,mistral4,laguna,mimo_v2_flash,"
      "step3p5",
      false},

@@ -24,8 +24,8 @@ std::vector<std::string> not_counted(const Config& config) {
   if (recipe.objective == Objective::dpo)
     sentences.emplace_back(
         "Chosen and rejected sequences are taken to fill sequence_length: shorter ones are padded, and then SDPA takes "
-        "a "
-        "mask, which flash attention cannot.");
+        "a"
+        " mask, which flash attention cannot.");
   if (recipe.quantization != Quantization::none)
     sentences.emplace_back("4-bit weights follow bitsandbytes' source; no recorded step stands behind them.");
   if (!torch && recipe.precision == Precision::fp8)

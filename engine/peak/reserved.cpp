@@ -38,12 +38,19 @@ Recording whole_recording(const Config& config, std::int64_t stage, const Record
   return record_whole(config, stage);
 }
 
-Replay replay_on_any(const Config& config, const std::vector<Stage>& stages, const Recording& worst, Bytes limit) {
-  const ReplayOptions options{{config.recipe.expandable_segments, limit}, workspace_beside(config) / 2};
-  const Replay of_worst = worst_replay(worst, options);
-  const Stage* other = near_the_worst(stages);
-  if (other == nullptr) return of_worst;
-  const Replay of_other = worst_replay(record_whole(config, other->index), options);
+ReservingGpus::ReservingGpus(const Config& config, const std::vector<Stage>& stages, const Recording& worst)
+    : worst_(worst) {
+  if (const Stage* other = near_the_worst(stages)) other_ = record_whole(config, other->index);
+  options_.allocator.expandable_segments = config.recipe.expandable_segments;
+  options_.handle_workspace = workspace_beside(config) / 2;
+}
+
+Replay ReservingGpus::replay(Bytes limit) const {
+  ReplayOptions options = options_;
+  options.allocator.limit = limit;
+  const Replay of_worst = worst_replay(worst_, options);
+  if (!other_) return of_worst;
+  const Replay of_other = worst_replay(*other_, options);
   return is_worse(of_other, of_worst) ? of_other : of_worst;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/config.h"
@@ -14,10 +15,21 @@ namespace trainmem {
 /// The whole step of the stage that `folded` is of.
 Recording whole_recording(const Config& config, std::int64_t stage, const Recording& folded);
 
-/// The caching allocator's run on the GPU that it goes worst for, with the workspaces that are not on the tape.
-/// `worst`: the whole step of the stage that allocates most. The first or the last stage is looked at beside it if it
-/// allocates nine tenths of that or more; of each, the ranks that were recorded. `limit`: what the allocator may take;
-/// 0: all.
-Replay replay_on_any(const Config& config, const std::vector<Stage>& stages, const Recording& worst, Bytes limit = 0);
+/// The GPUs of which one reserves most: that of the stage that allocates most, and that of the first or the last stage
+/// where it allocates nine tenths of that or more; of each, the ranks that were recorded.
+class ReservingGpus {
+ public:
+  /// `worst`: the whole step of the stage that allocates most; it is referred to.
+  ReservingGpus(const Config& config, const std::vector<Stage>& stages, const Recording& worst);
+
+  /// The caching allocator's run on the GPU that it goes worst for, with the workspaces that are not on the tape.
+  /// `limit`: what the allocator may take; 0: all.
+  Replay replay(Bytes limit = 0) const;
+
+ private:
+  const Recording& worst_;
+  std::optional<Recording> other_;
+  ReplayOptions options_;
+};
 
 }  // namespace trainmem

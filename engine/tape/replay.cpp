@@ -57,7 +57,8 @@ std::size_t last_step(const Recording& recording) {
 
 bool is_worse(const Replay& one, const Replay& other) {
   const auto standing = [](const Replay& replay) {
-    return std::tuple(replay.at_limit.requested > 0, replay.at_limit.retries_of_last_step, replay.peak_reserved);
+    const AtCapacity& at_limit = replay.at_limit;
+    return std::tuple(at_limit.requested > 0, at_limit.retries_of_last_step, at_limit.retries, at_limit.reserved);
   };
   return standing(other) < standing(one);
 }
@@ -93,6 +94,7 @@ Replay replay(const Recording& recording, const ReplayOptions& options) {
   result.peak_allocated = allocator.requested().peak;
   result.peak_blocks = allocator.blocks().peak;
   result.peak_reserved = allocator.reserved().peak;
+  result.at_limit.limit = options.allocator.limit;
   result.at_limit.reserved = result.peak_reserved;
   result.at_limit.retries = allocator.retries();
   result.at_limit.retries_of_last_step = allocator.retries() - retries_before;

@@ -30,7 +30,8 @@ struct Replay {
 /// Replays every event of a recording, from an empty allocator, until it runs out of memory.
 Replay replay(const Recording& recording, const ReplayOptions& options = {});
 
-/// Does one run out of memory and the other not, free cached memory more often, or reserve more?
+/// Does one run out of memory and the other not, free cached memory more often (in each step, or at all), or reserve
+/// more?
 bool is_worse(const Replay& one, const Replay& other);
 
 /// The worst replay of the ranks that were recorded.

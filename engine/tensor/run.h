@@ -38,6 +38,9 @@ class OperationHooks {
 struct Autocast {
   bool enabled = false;
   DType dtype = DType::bfloat16;
+
+  /// automatic: none.
+  static constexpr Autocast in(DType dtype) { return dtype == DType::automatic ? Autocast{} : Autocast{true, dtype}; }
 };
 
 /// A parameter of the model, in the list that optimizers are given.

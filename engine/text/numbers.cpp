@@ -32,6 +32,9 @@ std::string tenths_text(double value) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
-std::string gib_text(std::int64_t bytes) { return tenths_text(static_cast<double>(bytes) / (1 << 30)); }
+std::string gib_text(std::int64_t bytes) {
+  const double gib = static_cast<double>(bytes) / (1 << 30);
+  return gib < 999.95 ? tenths_text(gib) : grouped(std::llround(gib));
+}
 
 }  // namespace trainmem

@@ -18,7 +18,7 @@ std::string grouped(std::int64_t value);
 /// With one decimal, rounded to nearest: "78.2". Not negative.
 std::string tenths_text(double value);
 
-/// Bytes as GiB, with one decimal and without the unit. Not negative.
+/// Bytes as GiB without the unit, with one decimal, thousands whole and grouped: "78.2", "1,051". Not negative.
 std::string gib_text(std::int64_t bytes);
 
 }  // namespace trainmem

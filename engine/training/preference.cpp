@@ -22,7 +22,7 @@ bool converts_outputs(const Recipe& recipe) {
 constexpr Rule precomputed_rule{"precomputed", "log-probabilities that came with the batch",
                                 "TRL trainer/dpo_trainer.py: _precompute_ref_logps"};
 
-/// A whole model of its own, that every layer of is trained: nothing was done to it.
+/// A model of its own: no adapters, nothing frozen apart from the rest, nothing recomputed.
 Recipe of_copy(Recipe recipe) {
   recipe.lora.rank = 0;
   recipe.frozen_layers = 0;
@@ -88,8 +88,7 @@ void PreferenceTuning::make_copy(const Config& config, const std::vector<LayerSl
 Tensor PreferenceTuning::logits_of(CausalModel& model, const Tensor& ids) const {
   Tensor logits;
   {
-    const AutocastScope autocast(formats_.autocast == DType::automatic ? Autocast{}
-                                                                       : Autocast{true, formats_.autocast});
+    const AutocastScope autocast(Autocast::in(formats_.autocast));
     logits = model.logits(ids);
   }
   if (!converts_) return logits;

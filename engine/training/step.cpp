@@ -257,8 +257,7 @@ class Training {
     if (preference_) {
       loss = preference_->loss(model, ids_, labels, step, name + " forward");
     } else {
-      const AutocastScope autocast(formats_.autocast == DType::automatic ? Autocast{}
-                                                                         : Autocast{true, formats_.autocast});
+      const AutocastScope autocast(Autocast::in(formats_.autocast));
       logits = model.forward(ids_);
       run_.begin_phase(step, Phase::loss, name + " forward");
       loss = model.loss(logits, labels, token_mask);

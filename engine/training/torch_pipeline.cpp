@@ -121,8 +121,7 @@ void TorchPipeline::forward(Chunk& chunk) {
     micro_batch.input->requires_grad = true;
   }
   {
-    const Autocast autocast = formats_.autocast == DType::automatic ? Autocast{} : Autocast{true, formats_.autocast};
-    const AutocastScope scope(autocast);
+    const AutocastScope autocast(Autocast::in(formats_.autocast));
     micro_batch.output = chunk.model->forward_part(micro_batch.input);
     if (chunk.part.last) {
       phase(Phase::loss, " forward");

@@ -322,6 +322,21 @@ TEST_CASE("allocator: of an expandable segment whole units are given back and ma
   CHECK(allocator.reserved().peak == 100 * mebibyte);
 }
 
+TEST_CASE("replay: the worse of two runs ends for memory, frees more in each step, more at all, or reserves more") {
+  const auto made = [](const AtCapacity& at_limit) {
+    Replay result;
+    result.at_limit = at_limit;
+    return result;
+  };
+  const Replay in_order[] = {made({.reserved = 9}), made({.reserved = 10}), made({.reserved = 8, .retries = 1}),
+                             made({.reserved = 7, .retries = 1, .retries_of_last_step = 1}), made({.requested = 1})};
+  for (int i = 0; i + 1 < 5; ++i) {
+    CAPTURE(i);
+    CHECK(is_worse(in_order[i + 1], in_order[i]));
+    CHECK_FALSE(is_worse(in_order[i], in_order[i + 1]));
+  }
+}
+
 TEST_CASE("replay: within a limit a run says how often its last step frees cached memory, or what it ends for") {
   Recording tape;
   const auto storage = [&](Bytes mebibytes) {

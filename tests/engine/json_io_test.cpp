@@ -30,6 +30,15 @@ std::string with_recipe(const std::string& fields) { return R"({"model":"llama2-
 
 }  // namespace
 
+TEST_CASE("text: bytes as GiB have one decimal, thousands are whole and grouped") {
+  constexpr std::int64_t gib = std::int64_t{1} << 30;
+  CHECK(gib_text(0) == "0.0");
+  CHECK(gib_text(78 * gib + gib / 4) == "78.3");
+  CHECK(gib_text(999 * gib + gib / 2) == "999.5");
+  CHECK(gib_text(1000 * gib - 1) == "1,000");
+  CHECK(gib_text(1577 * gib + gib / 10) == "1,577");
+}
+
 TEST_CASE("JSON: presets by name, fields over them, nested objects") {
   const ReadConfig read = read_config(R"({
     "model": {"preset": "llama2-7b", "num_hidden_layers": 16, "experts": {"num_experts": 8}},

@@ -97,6 +97,8 @@ export interface Verdict {
 }
 
 export interface AtCapacity {
+  /** What the allocator may take. */
+  limit: number;
   reserved: number;
   /** Times cached blocks are freed, and of them those of every step to come. */
   retries: number;

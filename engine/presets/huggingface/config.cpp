@@ -122,9 +122,8 @@ void read_sliding_window(Model& model, const HuggingFaceKeys& keys, Issues& issu
 
 /// Classes that take no heed of output_router_logits: they have neither a loss of the logits nor a record of them.
 constexpr const char* no_router_logits =
-    "deepseek_v2,deepseek_ocr2_text,deepseek_v3,deepseek_v32,dots1,glm4_moe,glm4_moe_lite,glm_moe_dsa,hunyuan_v1_moe,"
-    "lfm2_moe,"
-    "mimo_v2_flash,mistral4,nemotron_h,solar_open,axk1";
+    "deepseek_v2,deepseek_ocr2_text,deepseek_v3,deepseek_v32,dots1,glm4_moe,glm4_moe_lite,glm_moe_dsa,"
+    "hunyuan_v1_moe,lfm2_moe,mimo_v2_flash,mistral4,nemotron_h,solar_open,axk1";
 
 void read_experts(Model& model, const HuggingFaceKeys& keys) {
   Experts& experts = model.experts;

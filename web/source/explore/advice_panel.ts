@@ -1,7 +1,7 @@
 // What to change: three questions about the peak, and every change that saves memory, each one click.
 
 import { css, html, nothing } from 'lit';
-import { capitalized, gigabytes, grouped, percent, plural, type Units } from '../format.js';
+import { capitalized, gigabytes, percent, plural, type Units } from '../format.js';
 import { breakable } from '../views/breakable.js';
 import { fold } from '../views/fold.js';
 import type { Advice, Changed, Cost, Diagnosis, Remedy, Suggestion } from './answers.js';
@@ -23,7 +23,7 @@ function question({ units }: Explorer, { question: asked, yes, bytes, of, senten
   // The engine's sentence speaks of GiB; its second half says more than the share at the peak.
   const rest =
     units === 'GiB'
-      ? sentence.replace(/^(Yes|No): /, '').replace(/\d{4,}(\.\d)?/g, number => grouped(Math.round(Number(number))))
+      ? sentence.replace(/^(Yes|No): /, '')
       : `${gigabytes(bytes, units)} of ${gigabytes(of, units)} (${percent(bytes, of)}) at the peak.`;
   return html`<li>
     <p><strong>${asked}</strong></p>

@@ -46,9 +46,9 @@ export function need(result: Summary): [words: string, bytes: number] {
 
 /** How the allocator gets along with less than it would like. */
 function withoutCache({ at_capacity }: Verdict, units: Units): string {
-  const { requested = 0, allocated = 0, retries_of_last_step: times = 0 } = at_capacity ?? {};
+  const { limit = 0, requested = 0, allocated = 0, retries_of_last_step: times = 0 } = at_capacity ?? {};
   if (requested)
-    return `${gigabytes(requested, units)} find no room beside ${gigabytes(allocated, units)} in use, as free memory lies in pieces`;
+    return `${gigabytes(requested, units)} find no room beside ${gigabytes(allocated, units)} in use${allocated + requested > limit ? '' : ', as free memory lies in pieces'}`;
   return `it frees them ${times ? `${plural(times, 'time')} in every step, which costs time` : 'in the first steps'}`;
 }
 
