@@ -12,7 +12,8 @@ using namespace trainmem;
 
 namespace {
 
-// deepseek-ai/DeepSeek-OCR config.json, language_config: it names a class, but no model_type.
+// In the form of deepseek-ai/DeepSeek-OCR config.json, language_config: it names a class, but no model_type. The sizes
+// are those of the preset.
 const std::string deepseek_ocr = R"({"architectures": ["DeepseekV2ForCausalLM"], "first_k_dense_replace": 1,
   "hidden_size": 1280, "intermediate_size": 6848, "kv_lora_rank": null, "max_position_embeddings": 8192,
   "moe_intermediate_size": 896, "n_group": 1, "n_routed_experts": 64, "n_shared_experts": 2, "num_attention_heads": 10,
