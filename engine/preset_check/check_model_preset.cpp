@@ -52,19 +52,15 @@ std::int64_t explained_difference(const CheckedPreset& preset) {
   return total != nullptr && total->kind == JsonKind::integer && total->integer == sum ? sum : -1;
 }
 
-/// Other names on the hub: each a text with one slash, and no other preset's.
 void check_checkpoints(const CheckedPreset& preset) {
+  check_other_names(preset, "checkpoints", model_presets());
   const JsonTree* names = preset.root.find("checkpoints");
   if (names == nullptr) return;
-  if (names->kind != JsonKind::array || names->children.empty())
-    return preset.issue("wrong_value", "checkpoints", "It must be a list of names on the Hugging Face hub.", "");
-  const std::string id = preset.file.name.substr(0, preset.file.name.size() - 5);
   for (const JsonTree& name : names->children) {
-    const PresetText* found = find_preset(model_presets(), name.text);
     if (std::count(name.text.begin(), name.text.end(), '/') != 1)
       preset.issue("wrong_value", "checkpoints", "\"" + name.text + "\" is no name on the Hugging Face hub.", "");
-    else if (name.text == preset.text("hugging_face_id") || (found != nullptr && found->id != id))
-      preset.issue("contradiction", "checkpoints", "\"" + name.text + "\" stands for a preset already.", "");
+    else if (name.text == preset.text("hugging_face_id"))
+      preset.issue("contradiction", "checkpoints", "\"" + name.text + "\" is the model's own name.", "");
   }
 }
 

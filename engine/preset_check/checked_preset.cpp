@@ -42,4 +42,19 @@ Config read_section(const CheckedPreset& preset, const char* section, Keys descr
   return read.config;
 }
 
+void check_other_names(const CheckedPreset& preset, const char* member, std::span<const PresetText> presets) {
+  const JsonTree* names = preset.root.find(member);
+  if (names == nullptr) return;
+  if (names->kind != JsonKind::array || names->children.empty())
+    return preset.issue("wrong_value", member, "It must be a list of names.", "Leave it out where there are none.");
+  const std::string id = preset.file.name.substr(0, preset.file.name.size() - std::string_view(".json").size());
+  for (const JsonTree& name : names->children) {
+    const PresetText* found = find_preset(presets, name.text);
+    if (name.kind != JsonKind::text || name.text.empty())
+      preset.issue("wrong_value", member, "Each of its names must be a text.", "");
+    else if (found != nullptr && found->id != id)
+      preset.issue("contradiction", member, "\"" + name.text + "\" stands for " + std::string(found->id) + ".", "");
+  }
+}
+
 }  // namespace trainmem

@@ -9,6 +9,7 @@
 #include "engine/config.h"
 #include "engine/issue.h"
 #include "engine/preset_check/validate_presets.h"
+#include "engine/presets/presets.h"
 #include "engine/text/json_tree.h"
 
 namespace trainmem {
@@ -52,5 +53,8 @@ struct CheckedPreset {
 
 /// Reads the members that are fields of a configuration as the program does; all others must be among `described`.
 Config read_section(const CheckedPreset& preset, const char* section, Keys described);
+
+/// `member`, where there is one, must be a list of names that stand for no other of `presets`.
+void check_other_names(const CheckedPreset& preset, const char* member, std::span<const PresetText> presets);
 
 }  // namespace trainmem

@@ -14,16 +14,29 @@ namespace trainmem {
 namespace {
 
 // Keys that describe a preset to its readers, beside the fields of a configuration.
-constexpr std::string_view gpu_keys[] = {
-    "vendor",  "year",        "memory_type",       "bus_width_bits",   "bandwidth_from_driver_gb_per_s",
-    "power_w", "ecc",         "fp16_dense_tflops", "fp8_dense_tflops", "interconnect",
-    "notes",   "memory_seen", "measured",          "confidence",       "sources"};
+constexpr std::string_view gpu_keys[] = {"device_names",
+                                         "vendor",
+                                         "year",
+                                         "memory_type",
+                                         "bus_width_bits",
+                                         "bandwidth_from_driver_gb_per_s",
+                                         "power_w",
+                                         "ecc",
+                                         "fp16_dense_tflops",
+                                         "fp8_dense_tflops",
+                                         "interconnect",
+                                         "notes",
+                                         "memory_seen",
+                                         "measured",
+                                         "confidence",
+                                         "sources"};
 constexpr std::string_view recipe_keys[] = {"name", "description", "model", "gpu", "recipe", "notes", "sources"};
 constexpr std::string_view confidences[] = {"high", "medium", "low"};
 
 void check_gpu(const CheckedPreset& preset, const std::set<std::string>& technologies) {
   for (const char* member : {"name", "vendor", "memory_type"}) preset.need_text(member);
   preset.need_sources("sources");
+  check_other_names(preset, "device_names", gpu_presets());
   const Gpu gpu = read_section(preset, "gpu", gpu_keys).gpu;
   if (gpu.architecture == GpuArchitecture::unknown)
     preset.issue("out_of_range", "architecture", "It must be given.", "presets/README.md lists the words.");

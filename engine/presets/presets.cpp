@@ -14,12 +14,12 @@ std::string_view after(const PresetText& preset, std::string_view key) {
   return at == std::string_view::npos ? std::string_view() : preset.json.substr(at + key.size());
 }
 
-/// Whether `is` holds for the model's name on the Hugging Face hub, or for that of one of its other checkpoints.
+/// Whether `is` holds for the text that `text_key` names, or for one of the list that `list_key` names.
 template <typename Predicate>
-bool any_hub_name(const PresetText& preset, Predicate is) {
-  const std::string_view own = after(preset, R"("hugging_face_id":")");
-  if (is(own.substr(0, own.find('"')))) return true;
-  std::string_view list = after(preset, R"("checkpoints":[)");
+bool any_name(const PresetText& preset, std::string_view text_key, std::string_view list_key, Predicate is) {
+  const std::string_view own = after(preset, text_key);
+  if (!own.empty() && is(own.substr(0, own.find('"')))) return true;
+  std::string_view list = after(preset, list_key);
   list = list.substr(0, list.find(']'));
   while (!list.empty()) {
     const std::string_view quoted = list.substr(0, list.find(','));
@@ -27,6 +27,26 @@ bool any_hub_name(const PresetText& preset, Predicate is) {
     list.remove_prefix(std::min(list.size(), quoted.size() + 1));
   }
   return false;
+}
+
+template <typename Predicate>
+bool any_hub_name(const PresetText& preset, Predicate is) {
+  return any_name(preset, R"("hugging_face_id":")", R"("checkpoints":[)", is);
+}
+
+/// Drivers report some names with their vendor's, older ones the same names without.
+std::string_view without_vendor(std::string_view device) {
+  for (const std::string_view vendor : {"NVIDIA ", "AMD "}) {
+    if (same_word(device.substr(0, vendor.size()), vendor)) return device.substr(vendor.size());
+  }
+  return device;
+}
+
+/// Its id, its name in lists, and those that drivers report of a GPU.
+bool is_called(const PresetText& preset, std::string_view name) {
+  return same_word(preset.id, name) ||
+         any_name(preset, R"("name":")", R"("device_names":[)",
+                  [&](std::string_view own) { return same_word(without_vendor(own), without_vendor(name)); });
 }
 
 }  // namespace
@@ -41,9 +61,11 @@ const PresetText* find_preset(std::span<const PresetText> presets, std::string_v
   for (const PresetText& preset : presets) {
     if (preset.id == id) return &preset;
   }
-  if (id.find('/') == std::string_view::npos) return nullptr;
+  const bool hub_name = id.find('/') != std::string_view::npos;
   for (const PresetText& preset : presets) {
-    if (any_hub_name(preset, [&](std::string_view name) { return same_word(name, id); })) return &preset;
+    if (hub_name ? any_hub_name(preset, [&](std::string_view name) { return same_word(name, id); })
+                 : is_called(preset, id))
+      return &preset;
   }
   return nullptr;
 }

@@ -39,7 +39,8 @@ TEST_CASE("presets: prose stays in the files") {
 }
 
 TEST_CASE("presets: an unknown id has no preset, and names its neighbours") {
-  CHECK(find_preset(model_presets(), "llama-2-7b") == nullptr);
+  CHECK(find_preset(model_presets(), "llama-2-7") == nullptr);
+  CHECK(find_preset(gpu_presets(), "h100") == nullptr);
   CHECK(nearest_presets(model_presets(), "llama-2-7b").front() == "llama2-7b");
   CHECK(nearest_presets(model_presets(), "LLaMA2_7B").front() == "llama2-7b");
   CHECK(nearest_presets(model_presets(), "gtp2").front() == "gpt2");
@@ -87,6 +88,36 @@ TEST_CASE("presets: a model is found by the names of its other checkpoints") {
   CHECK(id("deepseek-ai/DeepSeek-R").empty());
   CHECK(id("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B").empty());  // an untied head: other tensors
   CHECK(id("meta-llama/Llama-3.1-70B-Instruct,meta-llama").empty());
+}
+
+TEST_CASE("presets: case and separators do not matter, nor whether the id or the name is given") {
+  CHECK(find_preset(gpu_presets(), "RTX 4090")->id == "rtx-4090");
+  CHECK(find_preset(gpu_presets(), "H100-SXM")->id == "h100-sxm");
+  CHECK(find_preset(model_presets(), "Llama-2-7B")->id == "llama2-7b");  // its name is "Llama 2 7B"
+}
+
+TEST_CASE("presets: a GPU is found by what its driver reports") {
+  const auto id = [](const char* name) {
+    const PresetText* preset = find_preset(gpu_presets(), name);
+    return preset == nullptr ? std::string() : std::string(preset->id);
+  };
+  CHECK(id("NVIDIA A100-SXM4-80GB") == "a100-80gb-sxm");
+  CHECK(id("A100-SXM4-80GB") == "a100-80gb-sxm");  // drivers before 470
+  CHECK(id("NVIDIA A100-PCIE-40GB") == "a100-40gb-pcie");
+  CHECK(id("NVIDIA H100 80GB HBM3") == "h100-sxm");
+  CHECK(id("NVIDIA_H100_80GB_HBM3") == "h100-sxm");
+  CHECK(id("NVIDIA GeForce RTX 4090") == "rtx-4090");
+  CHECK(id("Tesla V100-SXM2-32GB") == "v100-sxm2-32gb");
+  CHECK(id("NVIDIA RTX PRO 6000 Blackwell Server Edition") == "rtx-pro-6000-blackwell");  // the second of three
+  CHECK(id("AMD Instinct MI300X") == "mi300x");
+  CHECK(id("AMD Instinct MI250X") == "mi250x-gcd");  // ROCm's devices are its dies
+  CHECK(id("NVIDIA GeForce RTX 3060").empty());      // of 8 GB or of 12
+  CHECK(id("NVIDIA A100").empty());
+  CHECK(id("NVIDIA").empty());
+  CHECK(id("").empty());
+  const ReadConfig read = read_config(R"({"model": "gpt2", "gpu": "NVIDIA H200"})");
+  CHECK(read.issues.empty());
+  CHECK(read.config.gpu_preset == "h200-sxm");
 }
 
 TEST_CASE("presets: edit distance counts insertions, deletions and replacements") {

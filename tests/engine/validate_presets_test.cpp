@@ -87,6 +87,16 @@ TEST_CASE("validate-presets: a checkpoint is a name on the hub, and of one prese
   CHECK(codes("meta-llama/Llama-3.3-70B-Instruct") == std::vector<std::string>{"contradiction"});
 }
 
+TEST_CASE("validate-presets: what a driver reports stands for one GPU") {
+  const auto codes = [](const std::string& name) {
+    return codes_after("h100-sxm.json", "NVIDIA H100 80GB HBM3", name);
+  };
+  CHECK(codes("NVIDIA H100 80GB HBM3e").empty());
+  CHECK(codes("NVIDIA H200") == std::vector<std::string>{"contradiction"});
+  CHECK(codes("h100 nvl") == std::vector<std::string>{"contradiction"});
+  CHECK(codes("") == std::vector<std::string>{"wrong_value"});
+}
+
 TEST_CASE("validate-presets: unknown keys, missing sources, missing references and another layout are issues") {
   CHECK(codes_after("gpt2.json", "\"hidden_act\"", "\"hidden_acts\"")[0] == "unknown_key");
   CHECK(codes_after("gpt2.json", "\"source\": \"transformers", "\"source\": \"\", \"notes\": \"transformers") ==
