@@ -30,6 +30,9 @@ const char* fit_words(Fit fit) {
   return "";
 }
 
+/// Expected device memory is above the capacity, and yet it may run: the rest is cached blocks.
+bool fits_without_cache(const Verdict& verdict) { return verdict.fit == Fit::tight && verdict.margin < 0; }
+
 std::string remedy_line(const Remedy& remedy) {
   std::string line;
   for (std::size_t i = 0; i < remedy.changes.size(); ++i) {
@@ -68,14 +71,18 @@ std::string advice_table(const Advice& advice, const Verdict& before) {
   if (advice.suggestions.empty()) return out + "No single change saves memory.\n";
   out += left("What each change alone saves", 56) + right("saved", 12) + right("then", 14) + "\n";
   const Suggestion* last = nullptr;
+  bool any_without_cache = false;
   for (const Suggestion& one : advice.suggestions) {
     if (last == nullptr || last->change->cost != one.change->cost) {
       out += std::string(cost_heading(one.change->cost)) + "\n";
     }
     out += "  " + left(fit(one.change->title, 53), 54) + right(gibibytes(one.saved), 12) +
-           right(gibibytes(one.after.device.expected), 14) + "  " + fit_words(one.after.verdict.fit) + "\n";
+           right(gibibytes(one.after.device.expected), 14) + "  " + fit_words(one.after.verdict.fit) +
+           (fits_without_cache(one.after.verdict) ? " *" : "") + "\n";
+    any_without_cache |= fits_without_cache(one.after.verdict);
     last = &one;
   }
+  if (any_without_cache) out += "* What is above the capacity is cached: PyTorch frees it when memory runs out.\n";
   return out;
 }
 

@@ -55,14 +55,16 @@ int whole_number(const std::string& text) {
   return std::atoi(text.c_str());
 }
 
-/// "recipe.tensor_parallel", "/recipe/tensor_parallel", "tensor_parallel" and "tp" are all the link's "tp".
+/// "recipe.tensor_parallel", "/recipe/tensor_parallel", "tensor_parallel" and "tp" are all the link's "tp", and the end
+/// of a path from any of its parts on is enough: "lora.rank".
 std::string link_key(std::string name) {
-  for (const Field& field : config_fields()) {
-    if (name == field.key || name == field.name()) return field.key;
-  }
+  if (const Field* field = find_field_by_key(name)) return field->key;
   std::replace(name.begin(), name.end(), '.', '/');
-  const Field* field = find_field_by_path(name.empty() || name[0] == '/' ? name : "/" + name);
-  return field == nullptr ? name.substr(name.rfind('/') + 1) : field->key;
+  const std::string end = name.empty() || name[0] == '/' ? name : "/" + name;
+  for (const Field& field : config_fields()) {
+    if (std::string_view(field.path).ends_with(end)) return field.key;
+  }
+  return name.substr(name.rfind('/') + 1);
 }
 
 class Reader {

@@ -41,7 +41,10 @@ TEST_CASE("command: options become the parts of a link, whatever a field is call
     CHECK(link_of({"estimate", "--model", "gpt2", "--set", name, "--json"}) == "model=gpt2&tp=8");
   }
   CHECK(link_of({"estimate", "--model", "a b", "--gpu", "c&d"}) == "model=a%20b&gpu=c%26d");
-  CHECK(link_of({"estimate", "--set", "recipe.lora.rank=8"}) == "lora=8");
+  for (const char* name : {"recipe.lora.rank=8", "lora.rank=8", "lora/rank=8", "rank=8", "lora=8"}) {
+    CHECK(link_of({"estimate", "--set", name}) == "lora=8");
+  }
+  CHECK(link_of({"estimate", "--set", "ora.rank=8"}) == "rank=8");  // parts are whole
   CHECK(parse_arguments({"estimate", "--json"}).json);
 }
 
