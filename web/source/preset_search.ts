@@ -122,7 +122,8 @@ function knownBy(section: SectionName, preset: Preset): Known {
   let found = known.get(preset);
   if (!found) {
     const hub = asText(preset.hugging_face_id).toLowerCase();
-    const texts = [preset.id, preset.name, hub, preset.checkpoints, heading(section, preset), preset.description];
+    const named = [preset.id, preset.name, hub, preset.checkpoints];
+    const texts = [...named, heading(section, preset), preset.description, preset.memory_technology];
     const text = [...texts, detail(section, preset, 'GB'), marketed(preset)].join(' ').toLowerCase();
     found = { hub, text, squeezed: text.replace(/[\s-]+/g, '') };
     known.set(preset, found);

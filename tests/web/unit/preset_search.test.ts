@@ -61,6 +61,17 @@ test('a model is found by the names of its other checkpoints', () => {
   expect(checkpointOf(big as Preset, 'qwen')).toBe('');
 });
 
+test('a GPU is found by what nvidia-smi calls it, its memory technology included', () => {
+  const gpus = [
+    { id: 'h100-pcie', name: 'H100 PCIe 80GB', vendor: 'NVIDIA', memory_technology: 'hbm2e', memory_bytes: 80 * 2 ** 30 },
+    { id: 'h100-sxm', name: 'H100 SXM5 80GB', vendor: 'NVIDIA', memory_technology: 'hbm3', memory_bytes: 80 * 2 ** 30 },
+    { id: 'a100-80gb-sxm', name: 'A100 SXM4 80GB', vendor: 'NVIDIA', memory_technology: 'hbm2e' },
+  ];
+  const found = (query: string) => search('gpu', gpus, query).map(({ id }) => id);
+  expect(found('NVIDIA H100 80GB HBM3')).toEqual(['h100-sxm']);
+  expect(found('NVIDIA A100-SXM4-80GB')).toEqual(['a100-80gb-sxm']);
+});
+
 test('a GPU is found by the memory it is sold with', () => {
   const gpus = [
     { id: 'rtx-4090', name: 'GeForce RTX 4090', vendor: 'NVIDIA', memory_bytes: 24 * 2 ** 30 },
