@@ -15,10 +15,11 @@ constexpr Rule cast_rule{"shard in the computing format", "", flat_param};
 constexpr Rule host_rule{"shard from host memory", "",
                          "pytorch torch/distributed/fsdp/_flat_param.py: pre_unshard, _use_low_precision_shard"};
 constexpr Rule flat_rule{"flat parameter",
-                         "whole flat parameter of a group that computes, is prefetched, or is the root", flat_param};
+                         "whole flat parameter of a group that computes, is prefetched, or is the root", flat_param,
+                         false, StillUsed::by_compute};
 constexpr Rule whole_cast_rule{"flat parameter in the computing format",
                                "copy on which a group that is not sharded computes", flat_param};
-constexpr Rule flat_gradient_rule{"flat gradient", "", flat_param};
+constexpr Rule flat_gradient_rule{"flat gradient", "", flat_param, false, StillUsed::by_reduction};
 constexpr Rule reduction_rule{"flat gradient in the reduction format", "", runtime};
 constexpr Rule reduced_rule{"reduced gradient shard", "", runtime};
 constexpr Rule gradient_rule{"sharded gradient", "this GPU's shard of the gradients; kept until the next forward",

@@ -43,6 +43,7 @@ ReservingGpus::ReservingGpus(const Config& config, const std::vector<Stage>& sta
   if (const Stage* other = near_the_worst(stages)) other_ = record_whole(config, other->index);
   options_.allocator.expandable_segments = config.recipe.expandable_segments;
   options_.handle_workspace = workspace_beside(config) / 2;
+  options_.runs_ahead = true;
 }
 
 Replay ReservingGpus::replay(Bytes limit) const {

@@ -2,6 +2,7 @@
 #include "engine/tape/allocator.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace trainmem {
 namespace {
@@ -72,14 +73,35 @@ CachingAllocator::Handle CachingAllocator::allocate(Bytes bytes, Stream stream) 
   return index;
 }
 
-void CachingAllocator::free(Handle handle) {
-  if (handle == no_block) return;
-  Block& freed = block(handle);
+void CachingAllocator::count_out(std::int32_t index) {
+  const Block& freed = block(index);
   requested_.current -= freed.requested;
   stream_requested_[static_cast<std::size_t>(freed.pool / 2)].current -= freed.requested;
   blocks_in_use_.current -= freed.size;
-  freed.state = State::free;
+}
+
+void CachingAllocator::free(Handle handle) {
+  if (handle == no_block) return;
+  count_out(handle);
+  block(handle).state = State::free;
   insert_free(merge(handle));
+}
+
+void CachingAllocator::free_after(Handle handle, std::int64_t event) {
+  if (handle == no_block) return;
+  count_out(handle);
+  block(handle).state = State::waiting;
+  waiting_.emplace_back(event, handle);
+}
+
+void CachingAllocator::reached(std::int64_t event) {
+  const auto still_waits = [event](const auto& each) { return each.first > event; };
+  const auto done = std::stable_partition(waiting_.begin(), waiting_.end(), still_waits);
+  for (auto each = done; each != waiting_.end(); ++each) {
+    block(each->second).state = State::free;
+    insert_free(merge(each->second));
+  }
+  waiting_.erase(done, waiting_.end());
 }
 
 // Best fit. A block before unmapped addresses counts as large as it can become (get_free_block, expandable_size).
@@ -174,6 +196,7 @@ void CachingAllocator::unmap(std::int32_t index) {
 
 /// Gives back all that no block in use shares a segment, or a unit of an expandable one, with.
 void CachingAllocator::release_cached() {
+  reached(std::numeric_limits<std::int64_t>::max());
   const auto count = static_cast<std::int32_t>(blocks_.size());
   for (std::int32_t index = 0; index < count; ++index) {
     if (!is(index, State::free)) continue;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/tape/rule.h"
+#include "engine/tape/run_ahead.h"
 
 namespace trainmem {
 namespace {
@@ -11,21 +12,16 @@ namespace {
 /// Finds the first product of forward and of backward, the two threads that multiply.
 class FirstProducts {
  public:
-  explicit FirstProducts(const Recording& recording) : recording_(recording) {}
+  void begin(Phase phase) { backward_ = phase == Phase::backward; }
 
-  /// Whether the event allocates the result of one. `position`: among the recording's events.
-  bool at(Event event, std::size_t position) {
-    while (next_phase_ < recording_.phases.size() && recording_.phases[next_phase_].first_event <= position)
-      backward_ = recording_.phases[next_phase_++].phase == Phase::backward;
+  /// Whether a storage is the result of one.
+  bool at(const StorageRecord& storage) {
     bool& found = backward_ ? in_backward_ : in_forward_;
-    if (found || !allocates(event)) return false;
-    const Rule* rule = recording_.storage_of(event).made_by;
-    return found = rule != nullptr && rule->takes_handle;
+    if (found) return false;
+    return found = storage.made_by != nullptr && storage.made_by->takes_handle;
   }
 
  private:
-  const Recording& recording_;
-  std::size_t next_phase_ = 0;
   bool backward_ = false;
   bool in_forward_ = false;
   bool in_backward_ = false;
@@ -66,7 +62,9 @@ bool is_worse(const Replay& one, const Replay& other) {
 Replay replay(const Recording& recording, const ReplayOptions& options) {
   CachingAllocator allocator(options.allocator);
   std::vector<CachingAllocator::Handle> handles(recording.storages.size(), CachingAllocator::no_block);
-  FirstProducts first_products(recording);
+  FirstProducts first_products;
+  RunAhead run_ahead(allocator);
+  std::size_t next_phase = 0;
   Replay result;
   const std::size_t begin_of_last = last_step(recording);
   std::int64_t retries_before = 0;
@@ -80,15 +78,22 @@ Replay replay(const Recording& recording, const ReplayOptions& options) {
   };
   for_each_event(recording, options.rank, [&](Event event, std::size_t position) {
     if (result.at_limit.requested > 0) return;
+    for (; next_phase < recording.phases.size() && recording.phases[next_phase].first_event <= position; ++next_phase) {
+      first_products.begin(recording.phases[next_phase].phase);
+      run_ahead.begin(recording.phases[next_phase].phase);
+    }
+    const StorageRecord& storage = recording.storage_of(event);
     CachingAllocator::Handle& handle = handles[storage_index(event)];
     if (allocates(event)) {
-      const StorageRecord& storage = recording.storage_of(event);
+      if (options.runs_ahead) run_ahead.before_allocation(storage);
       handle = allocate(storage.bytes, storage.stream);
+      if (options.handle_workspace > 0 && first_products.at(storage))
+        allocate(options.handle_workspace, Stream::compute);
+    } else if (options.runs_ahead) {
+      run_ahead.free(handle, storage);
     } else {
       allocator.free(handle);
     }
-    if (options.handle_workspace > 0 && first_products.at(event, position))
-      allocate(options.handle_workspace, Stream::compute);
     if (position < begin_of_last) retries_before = allocator.retries();
   });
   result.peak_allocated = allocator.requested().peak;

@@ -14,7 +14,8 @@ struct ReplayOptions {
   /// What each of the two cuBLAS handles, of forward's thread and of autograd's, takes at its first product and keeps
   /// (ATen/cuda/CUDABlas.cpp: a product's result is allocated before it asks for a handle).
   Bytes handle_workspace = 0;
-  std::size_t rank = 0;  ///< one of the recording's ranks: see DividedStretch; 0: the first
+  bool runs_ahead = false;  ///< the CPU, of a GPU: see run_ahead.h. Recorded steps had no GPU
+  std::size_t rank = 0;     ///< one of the recording's ranks: see DividedStretch; 0: the first
 };
 
 /// What a whole run leaves in the allocator's counters.
