@@ -25,9 +25,11 @@ void take_precision(SettingsReading& reading);
 void take_launcher(SettingsReading& reading);
 
 bool has_any(const Settings& settings, std::initializer_list<const char*> keys);
-/// Are these settings of transformers' Trainer, or LLaMA-Factory's?
+/// Are these settings of transformers' Trainer, LLaMA-Factory's, or ms-swift's?
 bool is_trainer(const Settings& settings);
 bool is_llamafactory(const Settings& settings);
+bool is_ms_swift(const Settings& settings);
+bool calls_ms_swift(std::string_view text);  ///< its command line
 
 /// The Trainer's arguments under another name, from a text of another kind.
 SettingsFormat like_trainer(const char* name, const char* title, const char* file, Settings (*read)(std::string_view));

@@ -85,6 +85,9 @@ class SettingsReading {
   std::vector<bool> used_;
 };
 
+/// PYTORCH_CUDA_ALLOC_CONF before a command.
+void take_allocator(SettingsReading& reading);
+
 struct SettingsFormat {
   const char* name;
   const char* title;  ///< for people: "Megatron-LM arguments"
@@ -101,11 +104,13 @@ struct SettingsFormat {
 
 const SettingsFormat& megatron_format();
 const SettingsFormat& torchtitan_format();
+bool is_torchtitan(const Settings& settings);  ///< of its TOML: do they stand under one of its headings?
 const SettingsFormat& deepspeed_format();
 const SettingsFormat& accelerate_format();
 /// These are read only.
 const SettingsFormat& trainer_format();
 const SettingsFormat& llamafactory_format();
+const SettingsFormat& ms_swift_format();
 const SettingsFormat& axolotl_format();
 const SettingsFormat& torchtune_format();
 const SettingsFormat& python_format();

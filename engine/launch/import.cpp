@@ -24,6 +24,7 @@ enum class Kind {
   megatron,
   trainer,
   llamafactory,
+  ms_swift,
   axolotl,
   torchtune,
   python,
@@ -68,6 +69,7 @@ bool is_option_at(std::string_view text, std::size_t at) {
 Kind kind_of_yaml(const Settings& settings) {
   if (has_any(settings, {"base_model"})) return Kind::axolotl;
   if (is_llamafactory(settings)) return Kind::llamafactory;
+  if (is_ms_swift(settings)) return Kind::ms_swift;
   for (const Setting& setting : settings) {
     if (setting.value.substr(0, 10) == "torchtune.") return Kind::torchtune;
   }
@@ -81,6 +83,7 @@ Kind kind_of_yaml(const Settings& settings) {
 Kind kind_of_arguments(std::string_view text) {
   const Settings settings = read_dataclass_arguments(text);
   if (is_llamafactory(settings)) return Kind::llamafactory;
+  if (is_ms_swift(settings) || calls_ms_swift(text)) return Kind::ms_swift;
   return is_trainer(settings) ? Kind::trainer : Kind::megatron;
 }
 
@@ -96,10 +99,7 @@ Kind kind_of_text(std::string_view text) {
   for (std::size_t at = text.find("--"); at != std::string_view::npos; at = text.find("--", at + 2)) {
     if (is_option_at(text, at)) return kind_of_arguments(text);
   }
-  for (const Setting& setting : read_toml(text)) {
-    if (setting.key.find('.') != std::string::npos) return Kind::torchtitan;
-  }
-  return Kind::unknown;
+  return is_torchtitan(read_toml(text)) ? Kind::torchtitan : Kind::unknown;
 }
 
 const SettingsFormat* format_of(Kind kind) {
@@ -110,6 +110,7 @@ const SettingsFormat* format_of(Kind kind) {
     case Kind::megatron: return &megatron_format();
     case Kind::trainer: return &trainer_format();
     case Kind::llamafactory: return &llamafactory_format();
+    case Kind::ms_swift: return &ms_swift_format();
     case Kind::axolotl: return &axolotl_format();
     case Kind::torchtune: return &torchtune_format();
     case Kind::python:
@@ -187,7 +188,7 @@ Import import_text(std::string_view text) {
   out.issues.push_back(
       {"unknown_format", "", "This text is of no kind that is known here.",
        "Known are config.json of Hugging Face, arguments of its Trainer and of TRL, in Python too, YAML "
-       "of axolotl, LLaMA-Factory, torchtune and accelerate, DeepSpeed JSON, torchtitan TOML, "
+       "of axolotl, LLaMA-Factory, torchtune and accelerate, arguments of ms-swift, DeepSpeed JSON, torchtitan TOML, "
        "Megatron arguments, and links and JSON of trainmem."});
   return out;
 }

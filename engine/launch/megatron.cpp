@@ -273,6 +273,7 @@ void finish(SettingsReading& reading) {
     return;
   }
   finish_model(reading);
+  take_allocator(reading);
   finish_moments(reading);
   finish_recomputation(reading);
   Recipe& recipe = reading.out().config.recipe;

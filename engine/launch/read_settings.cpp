@@ -46,6 +46,9 @@ std::string_view unquoted(std::string_view text) {
   return text;
 }
 
+/// Variables of a shell script that a run reads itself: PyTorch's of its allocator, in both names.
+bool is_environment(std::string_view name) { return name == "PYTORCH_CUDA_ALLOC_CONF" || name == "PYTORCH_ALLOC_CONF"; }
+
 std::string scalar_text(const JsonTree& tree) {
   switch (tree.kind) {
     case JsonKind::null: return "null";
@@ -100,7 +103,9 @@ std::vector<std::string> split_words(std::string_view text) {
 }
 
 /// Options that take all words up to the next option.
-bool takes_many(std::string_view key) { return key == "--lora-target-modules" || key == "--recompute-modules"; }
+bool takes_many(std::string_view key) {
+  return key == "--lora-target-modules" || key == "--target-modules" || key == "--recompute-modules";
+}
 
 bool is_option(std::string_view word) { return word.size() > 2 && word.substr(0, 2) == "--" && word[2] != '-'; }
 
@@ -196,6 +201,7 @@ Settings read_arguments(std::string_view text) {
       open = takes_many(out.back().key);
     } else if (equals != std::string::npos && equals > 0 && variables.size() < most_variables) {
       variables.push_back({word.substr(0, equals), word.substr(equals + 1)});
+      if (is_environment(variables.back().key)) out.push_back(variables.back());
     }
   }
   return out;
@@ -204,6 +210,7 @@ Settings read_arguments(std::string_view text) {
 Settings read_dataclass_arguments(std::string_view text) {
   Settings out = read_arguments(text);
   for (Setting& setting : out) {
+    if (is_environment(setting.key)) continue;
     setting.key.erase(0, 2);
     for (char& c : setting.key) {
       if (c == '-') c = '_';

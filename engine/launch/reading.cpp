@@ -130,4 +130,15 @@ void SettingsReading::list_the_rest() {
   }
 }
 
+void take_allocator(SettingsReading& reading) {
+  for (const char* key : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
+    const std::string* words = reading.find(key);
+    if (words == nullptr) continue;
+    const bool expands = lower_case(*words).find("expandable_segments:true") != std::string::npos;
+    if (expands) reading.apply(key, "/recipe/expandable_segments", "1");
+    if (!expands || words->find(',') != std::string::npos)
+      reading.leave(key, "Of the allocator's settings expandable_segments is counted.");
+  }
+}
+
 }  // namespace trainmem

@@ -5,6 +5,7 @@
 //   accelerate  YAML        fsdp_config: fsdp_version: 2              fsdp_config.fsdp_version = 2
 //   Megatron    arguments   --seq-length 4096 --bf16                  --seq-length = 4096, --bf16 =
 //   Trainer     arguments   --bf16 --max_length 4096                  bf16 = true, max_length = 4096
+//   ms-swift    arguments, as the Trainer's
 //   axolotl, LLaMA-Factory, torchtune  YAML, as accelerate's
 //
 // Lists stand as their text, "[2, 4]". These are readers of what such files hold, not of all that TOML and YAML allow.
@@ -28,7 +29,8 @@ using Settings = std::vector<Setting>;
 Settings read_json_settings(const JsonTree& object);
 Settings read_toml(std::string_view text);
 Settings read_yaml(std::string_view text);  ///< block mappings, and lists of scalars
-/// Options with their values; "-" within a name stands for "_" too. What is no option is left out.
+/// Options with their values; "-" within a name stands for "_" too. What is no option is left out, but the variable of
+/// PyTorch's allocator.
 Settings read_arguments(std::string_view text);
 
 /// Those of a program that reads its options by dataclass, as those of transformers: names without dashes in front and

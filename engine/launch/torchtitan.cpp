@@ -1,10 +1,12 @@
 // torchtitan's TOML. Source: pytorch/torchtitan, torchtitan/config/job_config.py (keys and defaults).
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
 #include "engine/config/values.h"
 #include "engine/launch/format.h"
 #include "engine/presets/apply.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
 namespace {
@@ -248,6 +250,16 @@ constexpr SettingsFormat format = {"torchtitan",
                                    write_toml};
 
 }  // namespace
+
+bool is_torchtitan(const Settings& settings) {
+  constexpr std::string_view sections =
+      "job,profiling,metrics,model,optimizer,lr_scheduler,training,parallelism,"
+      "checkpoint,activation_checkpoint,compile,float8,quantize,comm,experimental";
+  return std::any_of(settings.begin(), settings.end(), [&](const Setting& setting) {
+    const std::size_t dot = setting.key.find('.');
+    return dot != std::string::npos && has_item(sections, std::string_view(setting.key).substr(0, dot));
+  });
+}
 
 const SettingsFormat& torchtitan_format() { return format; }
 

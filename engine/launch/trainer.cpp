@@ -109,6 +109,7 @@ void finish_common(SettingsReading& reading) {
   take_model(reading, "model_name");
   take_optimizer(reading, "optim");
   take_launcher(reading);
+  take_allocator(reading);
   take_fsdp(reading, "fsdp");
   take_deepspeed(reading, "deepspeed");
   take_deepspeed(reading, "deepspeed_config_file");

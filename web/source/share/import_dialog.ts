@@ -19,6 +19,7 @@ const formats: Record<string, string> = {
   trainer: 'arguments of the transformers Trainer',
   python: 'Python with transformers',
   llamafactory: 'a LLaMA-Factory file',
+  ms_swift: 'arguments of ms-swift',
   axolotl: 'an axolotl file',
   torchtune: 'a torchtune file',
   accelerate: 'an accelerate file',
@@ -195,7 +196,7 @@ export class ImportDialog {
       html`<p class="muted ${this.imported ? 'begun' : ''}">
           Paste a Hugging Face <code>config.json</code>; the cells of a notebook that call
           <code>TrainingArguments</code>, <code>LoraConfig</code> or <code>from_pretrained</code>; a training command
-          of transformers, TRL or Megatron; a YAML of axolotl, LLaMA-Factory, torchtune or accelerate; a DeepSpeed
+          of transformers, TRL, ms-swift or Megatron; a YAML of axolotl, LLaMA-Factory, torchtune or accelerate; a DeepSpeed
           JSON, a torchtitan TOML, or a link. It is read here in the browser and sent nowhere.
         </p>
         <textarea
