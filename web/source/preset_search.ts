@@ -33,12 +33,12 @@ export function heading(section: SectionName, preset: Preset): string {
   return gpus === 1 ? 'One GPU' : gpus <= 8 ? 'One machine' : 'Many machines';
 }
 
-const first = ['llama2', 'llama3', 'qwen3', 'mistral', 'gpt3', 'gpt2', 'NVIDIA', 'AMD', 'One GPU', 'One machine'];
+const first = ['llama3', 'llama2', 'qwen3', 'mistral', 'gpt3', 'gpt2', 'NVIDIA', 'AMD', 'One GPU', 'One machine'];
 const size = (preset: Preset) => asNumber(preset.parameters) || -asNumber(preset.memory_bytes) || gpusOf(preset);
 const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 const sorted = new WeakMap<readonly Preset[], Preset[]>();
 
-/** Families that most people look for stand first; within a family by size. */
+/** Families that most people look for stand first; within a family by size, of one size the later version. */
 function ordered(section: SectionName, presets: readonly Preset[]): Preset[] {
   let found = sorted.get(presets);
   if (!found) {
@@ -48,7 +48,7 @@ function ordered(section: SectionName, presets: readonly Preset[]): Preset[] {
       return { preset, rank, title, size: size(preset) };
     });
     keyed.sort(
-      (a, b) => a.rank - b.rank || order(a.title, b.title) || a.size - b.size || order(a.preset.name, b.preset.name),
+      (a, b) => a.rank - b.rank || order(a.title, b.title) || a.size - b.size || order(b.preset.name, a.preset.name),
     );
     found = keyed.map(({ preset }) => preset);
     sorted.set(presets, found);
@@ -95,9 +95,9 @@ const wordsOf = (query: string) =>
     .split(/[\s,]+/)
     .filter(Boolean);
 
-/** Does a word of a query occur? A number does where one begins: the 3 of "Llama 3" is not that of "13B". */
+/** Does a word of a query occur? What begins with a digit does where a number begins: "8b" is not the end of "18B". */
 function occurs(word: string): (text: string) => boolean {
-  if (!/^[\d.]+$/.test(word)) return text => text.includes(word);
+  if (!/^\.?\d[\w.]*$/.test(word)) return text => text.includes(word);
   const number = new RegExp(`(^|[^\\d.])${word.replaceAll('.', '\\.')}`);
   return text => number.test(text);
 }

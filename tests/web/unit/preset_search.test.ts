@@ -25,10 +25,21 @@ describe('a search', () => {
   test('takes a number where one begins, not out of the middle of another', () => {
     const llamas = ['Llama 3 8B', 'Llama 2 13B', 'Llama 3.1 8B', 'Llama 13.3B'].map(name => ({ id: '', name }));
     const found = (query: string) => search('model', llamas, query).map(({ name }) => name);
-    expect(found('llama 3')).toEqual(['Llama 3 8B', 'Llama 3.1 8B']);
+    expect(found('llama 3')).toEqual(['Llama 3.1 8B', 'Llama 3 8B']);
     expect(found('3.1')).toEqual(['Llama 3.1 8B']);
-    expect(found('1')).toEqual(['Llama 13.3B', 'Llama 2 13B']);
+    expect(found('1')).toEqual(['Llama 2 13B', 'Llama 13.3B']);
+    expect(found('3b')).toEqual([]);
+    expect(found('8b')).toEqual(['Llama 3.1 8B', 'Llama 3 8B']);
+    const tails = ['Qwen3 14.8B', 'Phi 3.8B', 'MiniCPM3 18B', 'Mixtral 8x7B'].map(name => ({ id: '', name }));
+    expect(search('model', tails, '8b')).toEqual([]);
+    expect(search('model', tails, '7b').map(({ name }) => name)).toEqual(['Mixtral 8x7B']);
+    expect(search('model', [{ id: '', name: 'Qwen3 14B', parameters: 14.8e9 }], '8b')).toEqual([]);
     expect(search('gpu', [{ id: 'h100', name: 'H100' }], '100')).toHaveLength(1);
+  });
+
+  test('of one size the later version stands first', () => {
+    const same = ['A100 PCIe 80GB', 'A100 SXM4 80GB'].map(name => ({ id: name, name, vendor: 'NVIDIA', memory_bytes: 80 }));
+    expect(search('gpu', same, 'a100').map(({ name }) => name)).toEqual(['A100 SXM4 80GB', 'A100 PCIe 80GB']);
   });
 
   test('without words gives everything, popular families first, by size within a family', () => {

@@ -8,6 +8,7 @@ import { differences } from '../history.js';
 import { base } from '../styles/base.js';
 import { tokens } from '../styles/tokens.js';
 import { barStyles, thinBar } from '../views/bar.js';
+import { titles } from '../views/pickers.js';
 import type { View } from '../views/view.js';
 import { fitBadge, fitStyles, settingWords } from './go_and_say.js';
 
@@ -43,6 +44,17 @@ function at(config: ResolvedConfig, path: string): Scalar {
   let value: unknown = config;
   for (const name of path.split('/').slice(1)) value = (value as Record<string, unknown> | undefined)?.[name];
   return (value ?? '') as Scalar;
+}
+
+/** Models and GPUs that go by names: the name says what differs in them. */
+function renamed(view: View, a: ResolvedConfig, b: ResolvedConfig): { section: string; words: string }[] {
+  const presets = view.calculator.state.engine?.presets;
+  return (['model', 'gpu'] as const).flatMap(section => {
+    const name = (config: ResolvedConfig) =>
+      presets?.[`${section}s`].find(({ id }) => id === config[section].preset)?.name ?? '';
+    const [from, to] = [name(a), name(b)];
+    return from && to && from !== to ? [{ section, words: `${titles[section]} ${from} \u2192 ${to}` }] : [];
+  });
 }
 
 class TrainmemCompare extends LitElement {
@@ -165,10 +177,12 @@ class TrainmemCompare extends LitElement {
     const { a, b, units } = this;
     const fields = this.view.calculator.state.engine?.presets.fields ?? [];
     const scale = Math.max(a.result.allocated, b.result.allocated, 1);
+    const names = renamed(this.view, a.config, b.config);
     const sets = differences(a.config, b.config)
-      .filter(path => !path.endsWith('/preset'))
-      .map(path => ({ path, from: at(a.config, path), to: at(b.config, path) }));
-    const [few, rest] = [sets.slice(0, 6), sets.length - 6];
+      .filter(path => !path.endsWith('/preset') && !names.some(({ section }) => path.startsWith(`/${section}/`)))
+      .map(path => settingWords(fields, { path, from: at(a.config, path), to: at(b.config, path) }));
+    const all = [...names.map(({ words }) => words), ...sets];
+    const [few, rest] = [all.slice(0, 6), all.length - 6];
     const lines = linesOf(a.result, b.result);
     // The counters stand there always, of the components what differs.
     const alike = lines.filter(line => line.part && line.a === line.b);
@@ -183,7 +197,7 @@ class TrainmemCompare extends LitElement {
         <span>B</span><div>${thinBar(b.result.components, scale, units)}</div>
       </div>
       ${
-        sets.length === 0
+        all.length === 0
           ? nothing
           : html`<table>
         <thead>
@@ -217,8 +231,8 @@ class TrainmemCompare extends LitElement {
       </table>`
       }
       <p class="sets muted">
-        ${sets.length > 0 && alike.length > 0 ? html`The same in both: ${alike.map(({ name }) => name.toLowerCase()).join(', ')}.<br />` : nothing}
-        ${sets.length === 0 ? 'B is A: change anything, and the difference stands here.' : few.map(set => settingWords(fields, set)).join(', ')}${rest > 0 ? `, and ${plural(rest, 'field')} more` : nothing}
+        ${all.length > 0 && alike.length > 0 ? html`The same in both: ${alike.map(({ name }) => name.toLowerCase()).join(', ')}.<br />` : nothing}
+        ${all.length === 0 ? 'B is A: change anything, and the difference stands here.' : few.join(', ')}${rest > 0 ? `, and ${plural(rest, 'field')} more` : nothing}
       </p>
     </section>`;
   }

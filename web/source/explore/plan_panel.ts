@@ -77,7 +77,7 @@ function layoutsFound(explorer: Explorer, plan: Plan) {
             <strong class="figure">${gigabytes(layout.after.device.expected, units)}</strong>
             <span title=${marginWords(layout.after.verdict, units)}>${fitBadge(layout.after.verdict)}</span>
           </p>
-          ${layout.link === good.link ? nothing : applyButton(explorer, 'Use', division(layout), layout.config)}
+          ${layout.link === good.link ? html`<span class="muted">in use</span>` : applyButton(explorer, 'Use', division(layout), layout.config)}
         </li>`,
       )}
     </ol>

@@ -24,7 +24,7 @@ export function segmentsOf(segments: Segment[], scale: number, units: Units, lab
       title="${segment.label}: ${bytes(segment.bytes, units)} (${exactBytes(segment.bytes)})"
       .style=${`inline-size:${share(segment.bytes, scale)};--room:${share(Math.max(left, 1 - left), 1)}`}
     >
-      ${labels ? html`<span class="plate ${segment.label.length > 15 ? 'long' : segment.label.length > 9 ? 'middle' : ''}">${segment.label}</span>` : nothing}
+      ${labels ? html`<span class="side"><span class="plate ${segment.label.length > 15 ? 'long' : segment.label.length > 9 ? 'middle' : ''}">${segment.label}</span></span>` : nothing}
     </div>`;
   });
 }
@@ -115,7 +115,6 @@ export const barStyles = css`
   }
   .segment {
     flex: none;
-    container-type: inline-size;
     display: flex;
     align-items: end;
     min-inline-size: 0;
@@ -132,9 +131,14 @@ export const barStyles = css`
     background: repeating-linear-gradient(-45deg, var(--fill) 0 3px, color-mix(in oklab, var(--fill) 45%, var(--surface)) 3px 6px)
       padding-box;
   }
+  /* A name stands there whole or not at all. */
+  .side {
+    container-type: inline-size;
+    inline-size: var(--room);
+  }
   .plate {
     display: none;
-    max-inline-size: calc(var(--room, 100%) - 12px);
+    inline-size: fit-content;
     margin: 6px;
     padding: 1px 6px;
     border-radius: 5px;
@@ -143,21 +147,22 @@ export const barStyles = css`
     font-weight: 550;
     line-height: 1.45;
     white-space: nowrap;
-    overflow: hidden;
-    text-overflow: ellipsis;
+  }
+  .crossed .plate {
+    margin-inline-start: auto;
   }
   @container (min-width: 84px) {
-    .segment > .plate:not(.middle, .long) {
+    .plate:not(.middle, .long) {
       display: block;
     }
   }
   @container (min-width: 132px) {
-    .segment > .plate.middle {
+    .plate.middle {
       display: block;
     }
   }
   @container (min-width: 172px) {
-    .segment > .plate {
+    .plate.plate {
       display: block;
     }
   }

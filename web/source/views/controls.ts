@@ -215,6 +215,7 @@ export const controlStyles = css`
     font-weight: 600;
   }
   .badge {
+    flex: none;
     color: var(--muted);
     font-size: 12.5px;
     font-weight: 450;

@@ -264,6 +264,7 @@ export const fieldStyles = css`
     place-items: center;
     inline-size: 26px;
     block-size: 26px;
+    margin-inline: -8px -4px;
     padding: 0;
     border: 0;
     border-radius: 6px;
@@ -328,6 +329,7 @@ export const fieldStyles = css`
     .back {
       inline-size: 44px;
       block-size: 44px;
+      margin-inline: 0;
     }
     .switch {
       inline-size: 52px;

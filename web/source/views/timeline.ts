@@ -74,8 +74,11 @@ function panel(view: View, result: Result, units: Units, colours: TimelineColour
   const { capacity } = result.verdict;
   const inView = capacity > 0 && capacity <= highest * 1.5;
   const top = Math.max(1, highest, inView ? capacity : 0) * 1.06;
-  // The capacity is a height by itself.
-  const heights = roundSizes(top, units).filter(({ bytes }) => !inView || Math.abs(bytes - capacity) > 0.1 * top);
+  // The capacity is a height by itself; its words stand above its line, or below it near the top.
+  const under = capacity > 0.88 * top;
+  const heights = roundSizes(top, units).filter(
+    ({ bytes }) => !inView || bytes > capacity + 0.1 * top || bytes < capacity - (under ? 0.23 : 0.1) * top,
+  );
   const at = Math.min(view.cursor ?? peak, points.length - 1);
   const left = (index: number) => `inset-inline-start:${(x[index]! / 10).toFixed(3)}%`;
   const bottom = (value: number) => `inset-block-end:${((100 * value) / top).toFixed(3)}%`;
@@ -112,7 +115,7 @@ function panel(view: View, result: Result, units: Units, colours: TimelineColour
       )}
       ${
         inView
-          ? html`<div class="ceiling ${capacity > 0.88 * top ? 'below' : ''}" .style=${bottom(capacity)}><span>${gigabytes(capacity, units)} usable</span></div>`
+          ? html`<div class="ceiling ${under ? 'below' : ''}" .style=${bottom(capacity)}><span>${gigabytes(capacity, units)} usable</span></div>`
           : nothing
       }
       <div class="cursor" .style=${left(at)}></div>

@@ -79,14 +79,16 @@ export function toolbar(view: View, { address, home, dark, switchTheme, bring, t
             ${icons.compare()}<span>Compare</span>
           </button>`
     }
-    <button type="button" class="button copy" @click=${view.copyLink}>
-      ${view.copied ? icons.check() : icons.link()}<span>${view.copied ? 'Copied' : 'Copy link'}</span>
-    </button>
-    ${
-      home
-        ? html`<a class="button" href=${home} target="_blank" rel="noopener">${icons.open()}<span>Open in trainmem</span></a>`
-        : nothing
-    }
+    <span class="steps ways">
+      <button type="button" class="button copy" @click=${view.copyLink}>
+        ${view.copied ? icons.check() : icons.link()}<span>${view.copied ? 'Copied' : 'Copy link'}</span>
+      </button>
+      ${
+        home
+          ? html`<a class="button" href=${home} target="_blank" rel="noopener">${icons.open()}<span>Open in trainmem</span></a>`
+          : nothing
+      }
+    </span>
   </div>`;
 }
 
@@ -97,9 +99,6 @@ export const toolbarStyles = css`
     align-items: center;
     gap: 8px;
     margin-block-start: 16px;
-  }
-  .toolbar .copy {
-    margin-inline-start: auto;
   }
   .oneof {
     display: flex;
@@ -148,6 +147,10 @@ export const toolbarStyles = css`
     display: flex;
     gap: 4px;
   }
+  .ways {
+    gap: 8px;
+    margin-inline-start: auto;
+  }
   .button[aria-pressed='true'] {
     padding-inline: 11px;
     border: 2px solid var(--accent);
@@ -177,12 +180,13 @@ export const toolbarStyles = css`
     }
   }
   @container (max-width: 560px) {
-    .toolbar > .button:not(.icononly) {
+    .toolbar .button:not(.icononly) {
       flex: 1;
       padding-inline: 8px;
     }
-    .toolbar > .copy {
-      flex-basis: 40%;
+    .ways {
+      flex: 1 1 40%;
+      flex-wrap: wrap;
     }
   }
   .printed {
