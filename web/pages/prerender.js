@@ -1,12 +1,15 @@
 // Puts exact numbers into the page at build time, for readers without JavaScript and for link previews: the default
 // configuration, and some recipes on the model and GPU that it was written for, computed by the engine that the page
 // will load. Beside the page, in assets/recorded-*.json, that engine's answers to what a first visit asks.
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
 
 const most = 8;
-const first = JSON.parse(readFileSync(new URL('../source/default_config.json', import.meta.url), 'utf8'));
+const source = name => JSON.parse(readFileSync(new URL(`../source/${name}.json`, import.meta.url), 'utf8'));
+const first = source('default_config');
+const common = new Set(Object.values(source('common_fields')).flatMap(names => names.map(name => `/recipe/${name}`)));
 /** The link of the default configuration. */
 export const firstLink = `v=1&model=${first.model.preset}&gpu=${first.gpu.preset}&end`;
 const gib = bytes => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
@@ -70,10 +73,11 @@ function recorded(engine) {
       ...model,
       parameters: Number(model.parameters.toPrecision(3)),
     })),
-    fields: fields.map(({ name, key, ...field }) => field),
+    fields: fields.map(({ name, key, meaning, ...field }) => (common.has(field.path) ? { ...field, meaning } : field)),
     ...others,
   };
-  return JSON.stringify({ version: engine.version(), presets, answers });
+  const meanings = fields.filter(({ path }) => !common.has(path)).map(({ path, meaning }) => [path, meaning]);
+  return { version: engine.version(), presets, meanings: Object.fromEntries(meanings), answers };
 }
 
 function table(found) {
@@ -87,7 +91,11 @@ export function prerender(engineModule) {
     name: 'prerender',
     apply: 'build',
     async buildStart() {
-      const source = recorded(await loadEngine(dirname(engineModule)));
+      const { meanings, ...others } = recorded(await loadEngine(dirname(engineModule)));
+      const text = JSON.stringify(meanings);
+      const fileName = `assets/meanings-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.json`;
+      this.emitFile({ type: 'asset', fileName, source: text });
+      const source = JSON.stringify({ ...others, meanings: `./${fileName}` });
       this.emitFile({ type: 'asset', name: 'recorded.json', source });
     },
     transformIndexHtml: {

@@ -285,6 +285,8 @@ export interface Engine {
   ask(name: 'advice' | 'plan' | 'sweep', ...words: (string | number)[]): string;
   /** The answer to a question of a first visit, as long as the engine itself is not here. */
   known(name: string, ...words: (string | number)[]): unknown;
+  /** Where to fetch what those fields mean that say nothing of it; absent where all do. */
+  meanings?: string | undefined;
   /** Fetches the engine where only recorded answers are here; absent once it has come. */
   finish?: (() => Promise<void>) | undefined;
   /** Is told once, as the engine comes, what was recorded: `name argument` (explore/asker.ts). */

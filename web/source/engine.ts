@@ -53,6 +53,7 @@ type Question = Exclude<keyof Trainmem, 'presets' | 'version'>;
 class Border implements Engine {
   presets!: Presets;
   version!: string;
+  meanings: string | undefined;
   module: WebAssembly.Module | undefined;
   finish: (() => Promise<void>) | undefined = once(() => this.load());
   rehearse: ((questions: string[]) => void) | undefined;
@@ -62,7 +63,7 @@ class Border implements Engine {
   private stopped: EngineStopped | undefined;
 
   constructor(private recorded?: Recorded) {
-    if (recorded) ({ presets: this.presets, version: this.version } = recorded);
+    if (recorded) ({ presets: this.presets, version: this.version, meanings: this.meanings } = recorded);
   }
 
   estimate(config: Config): Answer {

@@ -2,6 +2,7 @@
 // a field that is not named here appears under "More", so that every field of a configuration can be reached.
 
 import type { Field, SectionName } from './border.js';
+import common from './common_fields.json';
 import { capitalized, words } from './format.js';
 import { fieldName } from './option_labels.js';
 
@@ -9,32 +10,6 @@ export interface Group {
   title: string;
   fields: Field[];
 }
-
-const common: readonly [string, readonly string[]][] = [
-  [
-    'Training',
-    ['framework', 'training_loop', 'objective', 'micro_batch_size', 'sequence_length', 'gradient_accumulation_steps'],
-  ],
-  ['Precision and optimizer', ['precision', 'optimizer', 'optimizer_implementation', 'gradient_clipping']],
-  [
-    'Parallelism',
-    [
-      'data_parallel',
-      'data_parallel_size',
-      'tensor_parallel',
-      'sequence_parallel',
-      'pipeline_parallel',
-      'pipeline_schedule',
-      'context_parallel',
-      'expert_parallel',
-      'distributed_optimizer',
-    ],
-  ],
-  [
-    'Recomputation and kernels',
-    ['recomputation', 'attention', 'loss', 'fused_norm', 'fused_mlp', 'fused_rope', 'compile_blocks', 'compile_loss'],
-  ],
-];
 
 /** The few knobs of the compact view. */
 export const compactFields = [
@@ -173,11 +148,11 @@ export function step(field: Field, value: number, direction: 1 | -1, keys: { lar
   return Math.min(field.maximum ?? Number.POSITIVE_INFINITY, Math.max(field.minimum ?? Number.NEGATIVE_INFINITY, next));
 }
 
-/** The common knobs in four groups, then everything else. */
+/** The common knobs in their groups, then everything else. */
 export function groupFields(fields: readonly Field[]): { common: Group[]; more: Group[] } {
   const byPath = new Map(fields.map(field => [field.path, field]));
   const taken = new Set<string>();
-  const commonGroups = common.map(([title, names]) => {
+  const commonGroups = Object.entries(common).map(([title, names]) => {
     const members = names.map(name => byPath.get(`/recipe/${name}`)).filter(field => field !== undefined);
     for (const field of members) taken.add(field.path);
     return { title, fields: members };

@@ -6,6 +6,8 @@ import type { Presets } from './border.js';
 export interface Recorded {
   version: string;
   presets: Presets;
+  /** Address of what the less common fields mean. */
+  meanings: string;
   /** By question: the engine's function, a blank, and its argument. */
   answers: Record<string, unknown>;
 }

@@ -7,15 +7,11 @@ import type { Config, Engine, Issue, Preset, Scalar, SectionName } from './borde
 import type { State } from './calculator_state.js';
 import { changed, leaves, lookUp, parts } from './config_paths.js';
 import defaults from './default_config.json';
-import { grouped } from './format.js';
-import { bringOrigin, offerOrigin } from './recipe_origin.js';
 import { corrected } from './suggestions.js';
 
 export type Change = 'edit' | 'choice' | 'view' | 'opened' | 'engine';
 
 export const defaultConfig: Config = defaults;
-
-const sequencePath = '/recipe/sequence_length';
 
 const presetLists = { model: 'models', gpu: 'gpus', recipe: 'recipes' } as const;
 
@@ -39,7 +35,7 @@ export class Calculator {
   /** What the last good answer is about. */
   answered: Config | undefined;
   /** Did the reader, a link or an attribute say which model or GPU? Else a recipe brings its own. */
-  private settled = false;
+  settled = false;
   /** The link that was opened. */
   private opened = '';
 
@@ -48,7 +44,7 @@ export class Calculator {
    * edits in one frame cost one estimate.
    */
   constructor(
-    private readonly changed: (change: Change) => void,
+    readonly changed: (change: Change) => void,
     private readonly later?: (work: () => void) => void,
   ) {}
 
@@ -95,6 +91,18 @@ export class Calculator {
     this.changed(change);
   }
 
+  /** Does what needs more than recorded answers, once the engine has come. */
+  withEngine(action: () => void): void {
+    const finished = this.state.engine?.finish?.();
+    if (!finished) {
+      action();
+      return;
+    }
+    this.waiting = true;
+    this.changed('view');
+    finished.then(action).catch(reason => this.fail(String(reason)));
+  }
+
   /** Does what takes long after the paint that shows that the reader was heard: what was pressed shows it by itself. */
   afterPaint(action: () => void): void {
     if (!this.later) {
@@ -133,47 +141,6 @@ export class Calculator {
       this.compute();
       this.changed('choice');
     });
-  }
-
-  /** A preset takes the place of a whole section; the other sections stay. */
-  choose(section: SectionName, id: string): void {
-    const { state } = this;
-    const finished = state.engine?.finish?.();
-    if (finished) {
-      this.waiting = true;
-      this.changed('view');
-      finished.then(() => this.choose(section, id)).catch(reason => this.fail(String(reason)));
-      return;
-    }
-    this.afterPaint(() => this.applyPreset(section, id));
-  }
-
-  private applyPreset(section: SectionName, id: string): void {
-    const { state } = this;
-    const tokens = Number(this.value(sequencePath));
-    const { [section]: _, ...others } = state.config;
-    state.config = id === '' ? others : { ...others, [section]: { preset: id } };
-    if (section !== 'recipe') this.settled = true;
-    for (const path of [...state.drafts.keys()]) if (path.startsWith(`/${section}/`)) state.drafts.delete(path);
-    delete state.remark;
-    if (section === 'recipe') {
-      this.chooseOrigin();
-    } else {
-      this.compute();
-      if (section === 'model') this.shortenSequence(tokens);
-    }
-    this.changed('choice');
-  }
-
-  /** A recipe brings its own model and GPU as long as nobody has said which; else they are offered. */
-  private chooseOrigin(): void {
-    const { state } = this;
-    const brought = this.settled ? undefined : bringOrigin(state.engine!.presets, state.config);
-    if (brought) state.config = brought.config;
-    this.compute();
-    this.shortenSequence(Number(this.value(sequencePath)));
-    const remark = brought?.remark ?? offerOrigin(state.engine!.presets, state.config);
-    if (remark) state.remark = remark;
   }
 
   /** The field itself shows it already, `typed` until it is left; all else is drawn with the answer. */
@@ -300,7 +267,8 @@ export class Calculator {
     if (this.fetching) this.changed('view');
   }
 
-  private compute(again = true): void {
+  /** Asks for the answer to the configuration. Who calls it says what has changed. */
+  compute(again = true): void {
     const { state } = this;
     if (!state.engine) return;
     this.waiting = false;
@@ -337,29 +305,6 @@ export class Calculator {
       };
       if (again) ready?.then(askAgain, reason => this.fail(String(reason)));
     }
-  }
-
-  /** A model with a table of positions cannot take longer sequences: the page follows, and says so. */
-  private shortenSequence(wanted: number): void {
-    const { state } = this;
-    const only = () => state.issues.length > 0 && state.issues.every(issue => issue.path === sequencePath);
-    const before = state.config;
-    let length = Number(this.value(sequencePath));
-    while (only() && length > 128) {
-      length = Math.floor(length / 2);
-      state.config = changed(before, sequencePath, length);
-      this.compute();
-    }
-    if (state.issues.length > 0) {
-      state.config = before;
-      this.compute();
-      return;
-    }
-    length = Number(this.value(sequencePath));
-    if (length >= wanted) return;
-    state.remark = {
-      text: `This model cannot take ${grouped(wanted)} tokens; the sequence length is now ${grouped(length)}.`,
-    };
   }
 
   /** What the remark offers. */

@@ -38,7 +38,12 @@ describe('a search', () => {
   });
 
   test('of one size the later version stands first', () => {
-    const same = ['A100 PCIe 80GB', 'A100 SXM4 80GB'].map(name => ({ id: name, name, vendor: 'NVIDIA', memory_bytes: 80 }));
+    const same = ['A100 PCIe 80GB', 'A100 SXM4 80GB'].map(name => ({
+      id: name,
+      name,
+      vendor: 'NVIDIA',
+      memory_bytes: 80,
+    }));
     expect(search('gpu', same, 'a100').map(({ name }) => name)).toEqual(['A100 SXM4 80GB', 'A100 PCIe 80GB']);
   });
 

@@ -1,6 +1,7 @@
 // The state and its actions, against a small engine that knows one rule: heads must divide by tensor_parallel.
 
 import type { Answer, Config, Engine, Field, LinkAnswer, Result } from '@source/border.js';
+import { choose } from '@source/choosing.js';
 import { Calculator, type Change } from '@source/state.js';
 import { describe, expect, test } from 'vitest';
 
@@ -135,7 +136,7 @@ describe('a preset', () => {
     const { calculator, changes } = started();
     calculator.set('/recipe/tensor_parallel', 2);
     calculator.set('/model/hidden_size', 64);
-    calculator.choose('model', 'a');
+    choose(calculator, 'model', 'a');
     expect(calculator.state.config).toEqual({
       model: { preset: 'a' },
       gpu: { preset: 'g' },
@@ -146,7 +147,7 @@ describe('a preset', () => {
 
   test('of a model with fewer positions shortens the sequence and says so', () => {
     const { calculator } = started();
-    calculator.choose('model', 'b');
+    choose(calculator, 'model', 'b');
     expect(calculator.state.issues).toEqual([]);
     expect(calculator.value('/recipe/sequence_length')).toBe(2048);
     expect(calculator.state.remark?.text).toContain('2,048');
@@ -155,16 +156,16 @@ describe('a preset', () => {
   test('does not shorten anything when something else is wrong too', () => {
     const { calculator } = started();
     calculator.set('/recipe/tensor_parallel', 3);
-    calculator.choose('model', 'b');
+    choose(calculator, 'model', 'b');
     expect(calculator.state.issues).toHaveLength(2);
     expect(calculator.state.config.recipe).toEqual({ tensor_parallel: 3 });
   });
 
   test('of a recipe written for another model offers that model', () => {
     const { calculator } = started();
-    calculator.choose('model', 'a');
+    choose(calculator, 'model', 'a');
     calculator.set('/recipe/sequence_length', 1024);
-    calculator.choose('recipe', 'r');
+    choose(calculator, 'recipe', 'r');
     expect(calculator.state.config.model).toEqual({ preset: 'a' });
     expect(calculator.state.remark?.config).toEqual({ model: { preset: 'b' } });
     calculator.state.config = { ...calculator.state.config, recipe: { sequence_length: 1024 } };
@@ -176,7 +177,7 @@ describe('a preset', () => {
 
 test('a recipe brings its model while nobody has said which, and the other one can be kept', () => {
   const { calculator } = started();
-  calculator.choose('recipe', 'r');
+  choose(calculator, 'recipe', 'r');
   expect(calculator.state.config).toEqual({
     model: { preset: 'b' },
     gpu: { preset: 'g' },
@@ -186,7 +187,7 @@ test('a recipe brings its model while nobody has said which, and the other one c
   expect(calculator.state.remark?.action).toBe('Keep A');
   calculator.acceptRemark();
   expect(calculator.state.config.model).toEqual({ preset: 'a' });
-  calculator.choose('recipe', '');
+  choose(calculator, 'recipe', '');
   expect(calculator.state.config).toEqual({ model: { preset: 'a' }, gpu: { preset: 'g' } });
 });
 
@@ -199,7 +200,7 @@ test('fields show the values of a recipe that cannot be computed, not those of t
     issues: [{ code: 'not_yet_modelled', path: '/recipe', message: '', hint: '' }],
     config: { recipe: { preset: 'odd', tensor_parallel: 3, sequence_length: 1024 } },
   });
-  calculator.choose('recipe', 'odd');
+  choose(calculator, 'recipe', 'odd');
   expect(calculator.value('/recipe/tensor_parallel')).toBe(3);
   // The model's table ends there, whatever the recipe says.
   expect(calculator.value('/recipe/sequence_length')).toBe(1024);
@@ -334,8 +335,8 @@ describe('an answer', () => {
     const before = calculator.state.config;
     const calls = engine.calls.length;
     changes.length = 0;
-    calculator.choose('model', 'b');
-    calculator.choose('recipe', 'r');
+    choose(calculator, 'model', 'b');
+    choose(calculator, 'recipe', 'r');
     expect(changes).toEqual([]);
     expect(calculator.state.config).toBe(before);
     expect(calculator.busy).toBe(true);

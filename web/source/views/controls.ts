@@ -1,4 +1,4 @@
-// The knobs: four groups of common fields, everything else behind "More", and the meaning of the field in hand.
+// The knobs: groups of common fields, everything else behind "More", and the meaning of the field in hand.
 
 import { css, html, nothing } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
@@ -9,7 +9,9 @@ import { compactFields, fieldLabel, type Group, groupFields } from '../fields.js
 import { plural } from '../format.js';
 import { formatNumber } from '../number_grammar.js';
 import { fieldName, optionLabel } from '../option_labels.js';
+import { fetchMeanings } from './meanings.js';
 import { fieldRow, unitsOf } from './number_field.js';
+import { adapters } from './pickers.js';
 import type { View } from './view.js';
 
 let grouped: { fields: Field[]; groups: ReturnType<typeof groupFields> } | undefined;
@@ -35,10 +37,11 @@ function derived(view: View, title: string) {
   </p>`;
 }
 
-/** What a closed group holds, in two words. */
+/** What a closed group holds, in few words. */
 function gist(view: View, title: string, fields: Field[]): string {
   const { good } = view.calculator.state;
   if (title === 'Parallelism') return good ? plural(good.result.num_gpus, 'GPU') : '';
+  if (title === 'Adapters') return adapters(view) || 'none';
   return fields
     .filter(field => field.options)
     .slice(0, 2)
@@ -122,6 +125,7 @@ function moreGroups(view: View, groups: Group[]) {
 function more(view: View, groups: Group[]) {
   const all = groups.reduce((sum, { fields }) => sum + fields.length, 0);
   const open = view.open.has('more');
+  if (open) fetchMeanings(view);
   return html`<details class="group more" ?open=${live(open)}>
     <summary @click=${unfold(view, 'more')}>
       <span>More</span><span class="badge">${plural(all, 'field')}</span><i class="chevron"></i>

@@ -124,7 +124,7 @@ export function fieldRow(view: View, field: Field) {
   const draft = calculator.state.drafts.get(path);
   const issues = calculator.issuesAt(path);
   const edited = calculator.state.edited.has(path);
-  const shown = [field, value, draft, edited, view.help === path, unitsOf(view, field), ...issues];
+  const shown = [field, field.meaning, value, draft, edited, view.help === path, unitsOf(view, field), ...issues];
   return guard(shown, () => row(view, field, value, draft, issues, edited));
 }
 

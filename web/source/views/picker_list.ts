@@ -4,6 +4,7 @@ import { css, html, type LitElement, nothing } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { afterPaint } from '../after_paint.js';
 import type { Preset, SectionName } from '../border.js';
+import { choose } from '../choosing.js';
 import { asText } from '../format.js';
 import { checkpointOf, detail, familyTitle, heading, search } from '../preset_search.js';
 import { icons } from './icons.js';
@@ -25,7 +26,7 @@ function close(view: View, section: SectionName): void {
 
 function pick(view: View, section: SectionName, preset: Preset | undefined): void {
   close(view, section);
-  if (preset) view.calculator.choose(section, preset.id);
+  if (preset) choose(view.calculator, section, preset.id);
 }
 
 /** The list of what its search box holds now. */

@@ -16,6 +16,13 @@ function label(view: View, name: string, option: Section[string] | undefined): s
   return field && option !== undefined ? optionLabel(field, asText(option)) : '';
 }
 
+/** "LoRA 16", "QLoRA 64": what is trained in place of the model; nothing where the model itself is. */
+export function adapters({ calculator }: View): string {
+  const rank = Number(calculator.value('/recipe/lora/rank'));
+  if (!rank) return '';
+  return `${calculator.value('/recipe/quantization') === 'none' ? '' : 'Q'}LoRA ${rank}`;
+}
+
 /** One line under a picked preset: the sizes that matter most. */
 function summary(view: View, section: SectionName): string {
   const { config: chosen, good, goodPresets, units } = view.calculator.state;
@@ -34,6 +41,7 @@ function summary(view: View, section: SectionName): string {
     return parts.join(', ');
   }
   const parts = ['framework', 'precision', 'optimizer'].map(name => label(view, name, config[name]));
+  parts.push(adapters(view));
   if (!view.calculator.stale) parts.push(plural(good.result.num_gpus, 'GPU'));
   return parts.filter(Boolean).join(', ');
 }
