@@ -10,9 +10,11 @@ import { breakable } from '../views/breakable.js';
 import { verdictWords } from '../views/headline.js';
 import type { View } from '../views/view.js';
 import { dialog } from './dialog.js';
+import { readHubName } from './hub.js';
 
 const formats: Record<string, string> = {
   huggingface: 'a Hugging Face config.json',
+  hub: 'a model on the Hugging Face hub',
   deepspeed: 'a DeepSpeed file',
   torchtitan: 'a torchtitan file',
   megatron: 'Megatron arguments',
@@ -68,7 +70,10 @@ export class ImportDialog {
     this.text = text;
     this.gpus = undefined;
     const { engine } = this.view.calculator.state;
-    this.imported = engine && text.trim() !== '' ? engine.readSettings(text) : undefined;
+    this.imported =
+      engine && text.trim() !== ''
+        ? (readHubName(text, engine.presets.models) ?? engine.readSettings(text))
+        : undefined;
     this.redraw();
   }
 
@@ -194,7 +199,7 @@ export class ImportDialog {
       'Import',
       this.close,
       html`<p class="muted ${this.imported ? 'begun' : ''}">
-          Paste a Hugging Face <code>config.json</code>; the cells of a notebook that call
+          Paste a Hugging Face <code>config.json</code>, or a model's name there; the cells of a notebook that call
           <code>TrainingArguments</code>, <code>LoraConfig</code> or <code>from_pretrained</code>; a training command
           of transformers, TRL, ms-swift or Megatron; a YAML of axolotl, LLaMA-Factory, torchtune or accelerate; a DeepSpeed
           JSON, a torchtitan TOML, or a link. It is read here in the browser and sent nowhere.
