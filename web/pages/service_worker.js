@@ -1,4 +1,4 @@
-// Writes service-worker.js: which files make the calculator, under a name that changes with them.
+// Writes service-worker.js: which files make the calculator and the pages of text, under a name that changes with them.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ export function serviceWorker() {
     name: 'service-worker',
     writeBundle({ dir }, bundle) {
       const files = Object.keys(bundle)
-        .filter(name => /^(index\.html|trainmem-calculator\.js|assets\/.*)$/.test(name))
+        .filter(name => /^([\w-]+\.(html|js)|assets\/.*)$/.test(name))
         .sort();
       const hash = createHash('sha256');
       for (const name of files) hash.update(name).update(readFileSync(join(dir, name)));

@@ -21,6 +21,12 @@ addEventListener('activate', event => {
   event.waitUntil(removeOld());
 });
 
+/** In place of a model's page that was never visited: the calculator with that model. */
+function standIn({ url }) {
+  const [, model] = /\/m\/([^/]+)\/(?:index\.html)?(?:[?#]|$)/.exec(url) ?? [];
+  return Response.redirect(model ? `./#v=1&model=${model}&end` : './');
+}
+
 async function answer(request) {
   const cache = await caches.open(cacheName);
   const kept = await cache.match(request, { ignoreSearch: true });
@@ -31,6 +37,7 @@ async function answer(request) {
     return fresh;
   } catch (error) {
     if (kept) return kept;
+    if (request.mode === 'navigate') return standIn(request);
     throw error;
   }
 }

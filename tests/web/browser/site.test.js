@@ -55,6 +55,14 @@ pageTest(
     assert.equal(await headline(page), expected);
     await page.getByRole('button', { name: 'Import' }).click();
     await page.getByRole('dialog', { name: 'Import' }).waitFor();
+    for (const name of ['method', 'accuracy', 'embedding', 'link']) {
+      await page.goto(`${origin()}/${name}.html`);
+      await page.locator('main h1').waitFor();
+    }
+    // A model's page that was never visited: the calculator with that model.
+    await page.goto(`${origin()}/m/llama3.1-70b/`);
+    await page.locator(`trainmem-calculator ${live}`).waitFor();
+    assert.match(await headline(page), /^Llama 3.1 \/ 3.3 70B needs/);
     await session.setOffline(false);
   },
 );
