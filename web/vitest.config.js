@@ -10,7 +10,9 @@ export default defineConfig({
   resolve: {
     alias: {
       '@source': at('source'),
-      ...Object.fromEntries(['fast-check', 'lit', 'vitest'].map(name => [name, at(`node_modules/${name}`)])),
+      ...Object.fromEntries(
+        ['@lit-labs/ssr', 'fast-check', 'lit', 'vitest'].map(name => [name, at(`node_modules/${name}`)]),
+      ),
     },
   },
   test: { include: ['tests/web/unit/*.test.ts'] },
