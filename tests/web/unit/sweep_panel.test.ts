@@ -170,6 +170,8 @@ describe('the capacity', () => {
 
   test('stands where its bytes are, above the ticks', async () => {
     const html = await panel({ points: three }).html;
+    // The line and the mark are said in words below.
+    expect(attributes(html, 'aria-hidden')).toEqual(['true', 'true']);
     expect(lineOf(html)).toEqual([`calc(26px + (100% - 26px) * ${(80 / 104).toFixed(4)})`, '80.0 GiB usable']);
   });
 
@@ -250,6 +252,7 @@ describe('as a table', () => {
       ['16,384 tokens', '100.0 GiB', '20.0 GiB', '70.0 GiB', 'does not fit'],
       ['32,768 tokens', 'positions end'],
     ]);
+    expect(attributes(html, 'tabindex')).toEqual(['0']);
     expect(attributes(html, 'colspan')).toEqual(['4']);
     expect(attributes(html, 'scope')).toEqual([...Array(5).fill('col'), ...Array(4).fill('row')]);
   });
