@@ -11,20 +11,21 @@ export class Sharing {
   ) {}
 
   bring(file?: File): Promise<void> {
-    return this.wholly(({ openImport }) => openImport(this.host, file));
+    const load = () => import('./open_import.js');
+    return this.wholly(load, ({ openImport }) => openImport(this.host, file));
   }
 
   take(): Promise<void> {
-    return this.wholly(({ openExport }) => openExport(this.host, this.address()));
+    const load = () => import('./open.js');
+    return this.wholly(load, ({ openExport }) => openExport(this.host, this.address()));
   }
 
-  /** With the dialogs and the engine, or with a word why not. */
-  private async wholly(open: (dialogs: typeof import('./open.js')) => unknown): Promise<void> {
+  /** With the dialog and the engine, or with a word why not. */
+  private async wholly<Dialog>(load: () => Promise<Dialog>, open: (dialog: Dialog) => unknown): Promise<void> {
     const { calculator } = this.host;
-    const load = () => import('./open.js');
     try {
-      const [dialogs] = await Promise.all([load().catch(load), calculator.state.engine?.finish?.()]);
-      await open(dialogs);
+      const [dialog] = await Promise.all([load().catch(load), calculator.state.engine?.finish?.()]);
+      await open(dialog);
     } catch {
       calculator.state.remark = {
         text: 'This dialog could not be fetched. Check the network and try again.',

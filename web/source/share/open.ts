@@ -1,12 +1,11 @@
-// Opens the dialogs. This file and all that it imports are fetched when one is first opened, or a file is dropped.
+// Opens the dialogs: that of export, which is fetched with this, and that of import (open_import.ts).
 
 import { render } from 'lit';
 import type { View } from '../views/view.js';
 import { dialogStyles } from './dialog.js';
 import { ExportDialog } from './export_dialog.js';
-import { ImportDialog } from './import_dialog.js';
 
-type Host = View & HTMLElement & { renderRoot: HTMLElement | DocumentFragment };
+export type Host = View & HTMLElement & { renderRoot: HTMLElement | DocumentFragment };
 
 /** Gives the place for dialogs in the element, with its styles once. */
 function place(host: Host): HTMLElement {
@@ -20,7 +19,7 @@ interface Dialog {
   render(): unknown;
 }
 
-function show<D extends Dialog>(host: Host, make: (redraw: () => void, close: () => void) => D): D {
+export function show<D extends Dialog>(host: Host, make: (redraw: () => void, close: () => void) => D): D {
   const target = place(host);
   const close = () => {
     target.querySelector('dialog')?.close();
@@ -31,11 +30,6 @@ function show<D extends Dialog>(host: Host, make: (redraw: () => void, close: ()
   redraw();
   target.querySelector('dialog')?.showModal();
   return made;
-}
-
-export async function openImport(host: Host, file?: File): Promise<void> {
-  const made = show(host, (redraw, close) => new ImportDialog(host, redraw, close));
-  await made.readFile(file);
 }
 
 export function openExport(host: Host, address: string): void {
