@@ -3,7 +3,7 @@
 import type { Field } from './border.js';
 import { words } from './format.js';
 
-const optionLabels: Record<string, string> = {
+export const optionLabels: Record<string, string> = {
   auto: 'automatic',
   xielu: 'xIELU',
   adamw: 'AdamW',

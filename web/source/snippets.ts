@@ -32,8 +32,10 @@ function showViews(shown: Element, code: Element): void {
   choose('bar');
 }
 
-for (const code of document.querySelectorAll('pre > code')) {
+for (const words of document.querySelectorAll('.by-hand')) words.remove();
+for (const code of document.querySelectorAll('code'))
   code.textContent = (code.textContent ?? '').replaceAll(placeholder, new URL('./', location.href).href);
+for (const code of document.querySelectorAll('pre > code')) {
   const frame = document.createElement('div');
   frame.className = 'snippet';
   code.parentElement?.replaceWith(frame);
@@ -42,7 +44,6 @@ for (const code of document.querySelectorAll('pre > code')) {
     button('Copy', made => copy(code, made)),
   );
 }
-for (const words of document.querySelectorAll('.by-hand')) words.remove();
 const shown = document.querySelector('trainmem-calculator');
 const code = document.querySelector('pre > code');
 if (shown && code) showViews(shown, code);

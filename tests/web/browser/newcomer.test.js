@@ -1,6 +1,6 @@
 // Newcomers with a task: nobody has told them the page's words, and each step must lead to the next.
 import assert from 'node:assert/strict';
-import { fragment, headline, openCalculator, origin, pageTest, pick, settled, total } from './chromium.js';
+import { fragment, headline, openCalculator, origin, pageTest, pick, settled, total, unfold } from './chromium.js';
 
 const slow = { timeout: 60_000 };
 const picked = async (page, section) => {
@@ -212,3 +212,75 @@ pageTest(
     await page.locator('#search-recipe').waitFor();
   },
 );
+
+pageTest(
+  '64 GPUs for 70B: the plan leads to frameworks that divide the model, and to their layouts',
+  {},
+  async page => {
+    await openCalculator(page, 'v=1&model=llama3.1-70b&gpu=h100-sxm&end');
+    await unfold(page, 'plan');
+    await page.locator('#plan-gpus').fill('64');
+    await page.getByRole('button', { name: 'Find layouts' }).click();
+    await page.getByRole('button', { name: 'Plan with torchtitan' }).click(slow);
+    const first = page.locator('.layouts li').filter({ hasText: /Tensor \d+ × FSDP \d+/ });
+    await first.first().waitFor(slow);
+    await first.first().getByRole('button', { name: /^Use/ }).click();
+    await page.locator('.layouts', { hasText: 'in use' }).waitFor(slow);
+    assert.match(await page.locator('.answer .verdict').innerText(), /^Fits/);
+    assert.match(await fragment(page), /fw=torchtitan.*&tp=\d/);
+  },
+);
+
+pageTest('a model’s address on the hub is as good as its config.json', {}, async page => {
+  await openCalculator(page);
+  await page.getByRole('button', { name: 'Import' }).click();
+  const text = page.getByLabel('Text to read');
+  await text.fill('https://huggingface.co/nobody/knows-it');
+  const dialog = page.getByRole('dialog', { name: 'Import' });
+  await dialog.getByText('huggingface.co/nobody/knows-it/raw/main/config.json').waitFor();
+  assert.equal(await dialog.getByRole('button', { name: 'Use it' }).isDisabled(), true);
+  await text.fill('https://huggingface.co/Qwen/Qwen3-8B/tree/main');
+  await dialog.getByRole('button', { name: 'Use it' }).click();
+  assert.equal(await picked(page, 'model'), 'Qwen3 8B');
+});
+
+pageTest('adapters stand among the common fields, and the recipe says so', {}, async page => {
+  await openCalculator(page);
+  await page.getByLabel('LoRA rank').fill('16');
+  await page.getByLabel('Quantisation').selectOption({ label: 'NF4' });
+  await settled(page);
+  assert.match(await page.locator('#picker-recipe .summary').innerText(), /QLoRA 16/);
+});
+
+pageTest('what uncommon fields mean comes as they are opened', {}, async (page, { requests }) => {
+  await openCalculator(page);
+  const fetched = () => requests.filter(url => /meanings-\w+\.json$/.test(url)).length;
+  assert.equal(fetched(), 0);
+  await page.locator('details.more > summary').click();
+  await page.mouse.move(4, 4); // what lies under the pointer is explained, too
+  await page.getByLabel('Find a field').fill('offload optimizer');
+  await page.getByRole('switch', { name: 'Offload optimizer' }).focus();
+  await page.locator('.strip', { hasText: 'Optimizer states live in host memory.' }).waitFor();
+  assert.equal(fetched(), 1);
+  // A search finds words of the meaning, too.
+  await page.getByLabel('Find a field').fill('host memory');
+  await page.getByRole('switch', { name: 'Offload checkpoints' }).waitFor();
+});
+
+pageTest('no words of the timeline lie over others', {}, async page => {
+  for (const link of [
+    'model=llama3-8b&gpu=rtx-4090&recipe=lora-one-gpu',
+    'model=llama2-7b&gpu=h100-sxm',
+    'model=llama3.1-70b&gpu=h100-sxm&dp_kind=fsdp&dp=64',
+  ])
+    for (const width of [1280, 390]) {
+      await page.goto('about:blank');
+      await page.setViewportSize({ width, height: 900 });
+      await openCalculator(page, `v=1&${link}&end`);
+      const boxes = await page
+        .locator('.chart .height span, .chart .ceiling span')
+        .evaluateAll(all => all.map(one => one.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom]));
+      boxes.sort((a, b) => a[0] - b[0]);
+      for (const [index, [top]] of boxes.slice(1).entries()) assert.ok(top >= boxes[index][1], `${link} at ${width}`);
+    }
+});

@@ -195,6 +195,28 @@ for (const width of [320, 390])
     },
   );
 
+pageTest(
+  'the embedding guide speaks of its own address, copies, and shows each view',
+  {},
+  async (page, { session }) => {
+    await session.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: origin() });
+    await page.goto(`${origin()}/embedding.html`);
+    await page.getByRole('button', { name: 'compact' }).click();
+    await page.locator('trainmem-calculator .compact').waitFor();
+    await page.getByRole('button', { name: 'Copy', exact: true }).first().click();
+    await page.getByText('Copied').waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.ok(copied.includes(`src="${origin()}/trainmem-calculator.js"`), copied);
+    assert.match(copied, /<trainmem-calculator view="compact" config="v=1&amp;model=llama2-7b/);
+    assert.doesNotMatch(await page.locator('main').innerText(), /example\.org/);
+    const cut = await page
+      .locator('pre')
+      .evaluateAll(all => all.filter(one => one.scrollWidth > one.clientWidth).length);
+    assert.equal(cut, 0);
+    await axe(page);
+  },
+);
+
 pageTest('pages of text show every number and name that they speak of', {}, async page => {
   for (const name of textPages) {
     await page.goto(`${origin()}/${name}`);

@@ -1,10 +1,10 @@
 // Words, orders and edges of the explore part.
-import type { Summary } from '@source/border.js';
+import type { Config, Engine, Summary } from '@source/border.js';
 import type { SweepPoint } from '@source/explore/answers.js';
 import { byMargin, runs } from '@source/explore/fits_panel.js';
 import { fitWords, settingWords } from '@source/explore/go_and_say.js';
 import { readGpus } from '@source/explore/gpus.js';
-import { gpusToTry } from '@source/explore/plan_panel.js';
+import { gpusToTry, withOthers } from '@source/explore/plan_panel.js';
 import { stopOf } from '@source/views/slider.js';
 import { expect, test } from 'vitest';
 
@@ -60,6 +60,26 @@ test('a plan begins with the GPUs that there are; with more where there is one, 
   expect(gpusToTry(needing(1, 30), false)).toBe(8);
   expect(gpusToTry(needing(1, 1774), false)).toBe(32);
   expect(gpusToTry(needing(16, 200), true)).toBe(64);
+});
+
+test('a plan offers the frameworks that divide more, where they take the configuration', () => {
+  const engine = {
+    estimate: ({ recipe }: Config) => ({ ok: recipe?.framework !== 'megatron' || !recipe.lora }),
+  } as Engine;
+  const config = { model: { preset: 'a' }, recipe: { sequence_length: 512 } };
+  const offered = (recipe: Config['recipe'], framework: string, gpus: number) =>
+    withOthers(engine, { ...config, recipe: { ...config.recipe, ...recipe } }, framework, gpus).map(
+      one => one.framework,
+    );
+  expect(offered({}, 'transformers', 64)).toEqual(['torchtitan', 'megatron']);
+  expect(offered({ lora: { rank: 8 } }, 'deepspeed', 2)).toEqual(['torchtitan']);
+  expect(offered({}, 'megatron', 64)).toEqual([]);
+  expect(offered({}, 'torchtitan', 64)).toEqual([]);
+  expect(offered({}, 'transformers', 1)).toEqual([]);
+  expect(withOthers(engine, config, 'pytorch', 8)[0]?.config).toEqual({
+    model: { preset: 'a' },
+    recipe: { sequence_length: 512, framework: 'torchtitan' },
+  });
 });
 
 test('GPUs that PyTorch does not run on, or not together, are not offered', () => {

@@ -21,7 +21,7 @@ import { fitsPanel, fitsStyles, runs } from './fits_panel.js';
 import { fitStyles } from './go_and_say.js';
 import { readGpus } from './gpus.js';
 import type { Explorer } from './panel.js';
-import { gpusToTry, type PlanState, planPanel, planStyles } from './plan_panel.js';
+import { gpusToTry, type PlanState, planPanel, planStyles, withOthers } from './plan_panel.js';
 import { type Axis, axes, sweepPanel, valuesOf } from './sweep_panel.js';
 import { sweepStyles } from './sweep_styles.js';
 import { Sweeper } from './sweeper.js';
@@ -91,7 +91,7 @@ class TrainmemExplore extends LitElement implements Explorer {
   private readonly sweep = new Sweeper('sweep', () => this.requestUpdate());
   private readonly gpus = new Sweeper('gpus', () => this.requestUpdate());
   private allGpus = false;
-  private plan: PlanState = { text: '', message: '', busy: false, plan: undefined };
+  private plan: PlanState = { text: '', message: '', busy: false, plan: undefined, others: [] };
   private gpusAsked = false;
   /** The link for which layouts were asked last. */
   private planned = '';
@@ -231,7 +231,10 @@ class TrainmemExplore extends LitElement implements Explorer {
     const answer = await this.asker.ask('plan', 'plan', this.good.link, read.value);
     if (!answer) return;
     const message = answer.ok ? '' : (answer.issues[0]?.message ?? '');
-    this.plan = { text, message, busy: false, plan: answer.ok ? answer.plan : undefined };
+    const { engine, config } = this.view.calculator.state;
+    const framework = this.good.config.recipe.framework;
+    const others = answer.ok ? withOthers(engine!, config, framework, answer.plan.num_gpus) : [];
+    this.plan = { text, message, busy: false, plan: answer.ok ? answer.plan : undefined, others };
     this.requestUpdate();
   }
 

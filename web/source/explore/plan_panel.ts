@@ -1,9 +1,10 @@
 // Layouts of a number of GPUs that fit, best first. Asked for by a button.
 
 import { css, html, nothing } from 'lit';
-import type { Summary } from '../border.js';
+import type { Config, Engine, Summary } from '../border.js';
 import { capitalized, gigabytes, percent, plural, words } from '../format.js';
 import { formatNumber } from '../number_grammar.js';
+import { optionLabels } from '../option_labels.js';
 import { fold } from '../views/fold.js';
 import type { Layout, Plan } from './answers.js';
 import { applyButton } from './apply_button.js';
@@ -16,6 +17,18 @@ export interface PlanState {
   message: string;
   busy: boolean;
   plan: Plan | undefined;
+  /** The same training under frameworks that divide models in more ways. */
+  others: readonly { framework: string; config: Config }[];
+}
+
+const dividing = ['torchtitan', 'megatron'];
+
+/** Those under which the configuration can be computed; none where its own framework divides in every way. */
+export function withOthers(engine: Engine, config: Config, framework: unknown, gpus: number): PlanState['others'] {
+  if (gpus < 2 || dividing.includes(String(framework))) return [];
+  return dividing
+    .map(framework => ({ framework, config: { ...config, recipe: { ...config.recipe, framework } } }))
+    .filter(other => engine.estimate(other.config).ok);
 }
 
 /** A number to begin with: those that there are; where those are one or too few, enough to hold what they would have to. */
@@ -46,6 +59,18 @@ const recomputed: Record<string, string> = {
 
 const sequences = (layout: Layout) =>
   layout.micro_batch_size * layout.gradient_accumulation_steps * layout.data_parallel_size;
+
+/** Where the framework divides little, those that divide more are a click away; their layouts follow by themselves. */
+function otherFrameworks(explorer: Explorer, others: PlanState['others']) {
+  if (others.length === 0 || explorer.readonly) return nothing;
+  return html`<p class="muted counted others">
+    <span>Tensor, pipeline and context parallelism together:</span>
+    ${others.map(({ framework, config }) => {
+      const name = optionLabels[framework] ?? framework;
+      return html`<button type="button" class="button" @click=${() => explorer.apply(config, name)}>Plan with ${name}</button>`;
+    })}
+  </p>`;
+}
 
 /** The layouts that were found, and how many were tried. */
 function layoutsFound(explorer: Explorer, plan: Plan) {
@@ -109,7 +134,7 @@ export function planPanel(explorer: Explorer, state: PlanState, ask: (text: stri
       <button type="submit" class="button">${state.busy ? 'Searching …' : 'Find layouts'}</button>
       <p id="plan-message" class="wrongword" role="status">${state.message}</p>
     </form>
-    ${state.plan ? layoutsFound(explorer, state.plan) : nothing}`;
+    ${state.plan ? html`${layoutsFound(explorer, state.plan)} ${otherFrameworks(explorer, state.others)}` : nothing}`;
   return fold(explorer, 'plan', 'Plan for many GPUs', 'layouts of any number of GPUs that fit, best first', body);
 }
 
@@ -139,6 +164,12 @@ export const planStyles = css`
   }
   .ask .wrong {
     border-color: var(--bad);
+  }
+  .others {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 8px 12px;
   }
   .counted {
     margin-block-start: 10px;
