@@ -29,6 +29,7 @@ export function segmentsOf(segments: Segment[], scale: number, units: Units, lab
   });
 }
 
+/** Moving on to a part, not a part that comes to lie under the pointer. */
 const hover = (view: View) => (event: PointerEvent) =>
   view.point((event.target as Element).closest('[data-part]')?.getAttribute('data-part') ?? '');
 
@@ -45,7 +46,7 @@ export function bar(view: View, result: Summary) {
   const scale = Math.max(total, capacity);
   const over = capacity > 0 && total > capacity;
   return html`<div class="barbox">
-    <div class="track" role="img" aria-label=${sentence(result, units)} @pointerover=${hover(view)} @pointerleave=${() => view.point('')}>
+    <div class="track" role="img" aria-label=${sentence(result, units)} @pointermove=${hover(view)} @pointerleave=${() => view.point('')}>
       ${capacity > 0 ? html`<div class="room" .style=${`inline-size:${share(capacity, scale)}`}></div>` : nothing}
       <div class="segments">${segmentsOf(deviceSegments(result), scale, units, true, capacity)}</div>
       ${over ? html`<div class="excess ${fitsWithoutCache(result) ? 'cacheonly' : ''}" .style=${`inset-inline-start:${share(capacity, scale)}`}></div>` : nothing}
@@ -67,7 +68,7 @@ export function bar(view: View, result: Summary) {
 
 export function legend(view: View, result: Summary) {
   const { units } = view.calculator.state;
-  return html`<ul class="legend ${units}" @pointerover=${hover(view)} @pointerleave=${() => view.point('')}>
+  return html`<ul class="legend ${units}" @pointermove=${hover(view)} @pointerleave=${() => view.point('')}>
     ${deviceSegments(result).map(
       segment => html`<li>
         <button
@@ -126,8 +127,8 @@ export const barStyles = css`
   .segment.crossed {
     justify-content: end;
   }
-  .segment[data-part='cached'],
-  .segment[data-part='outside'] {
+  .segment:is([data-part='cached'], [data-part='outside']),
+  :is([data-part='cached'], [data-part='outside']) > .swatch {
     background: repeating-linear-gradient(-45deg, var(--fill) 0 3px, color-mix(in oklab, var(--fill) 45%, var(--surface)) 3px 6px)
       padding-box;
   }
