@@ -230,6 +230,9 @@ pageTest(
       await copied('Embed: iframe'),
       /sandbox="allow-scripts allow-popups" src="[^"]+embed\.html\?view=bar#v=1&amp;/,
     );
+    await page.getByRole('radio', { name: 'full' }).check({ force: true });
+    assert.match(await copied('Embed: iframe'), /height:1600px.*embed\.html\?view=full#/s);
+    assert.match(await copied('Embed: element'), /<trainmem-calculator view="full"/);
     const toml = await copied('torchtitan TOML');
     assert.match(toml, /\[parallelism\]\ndata_parallel_replicate_degree = 1\ndata_parallel_shard_degree = 8\n/);
     assert.match(await copied('Megatron-LM arguments'), /^torchrun --nproc-per-node 8 pretrain_gpt.py \\\n/);

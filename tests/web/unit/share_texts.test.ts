@@ -73,6 +73,17 @@ describe('embedding lines', () => {
   });
 });
 
+test('embedding lines show what was chosen, in a frame of a height for it', () => {
+  const views = (text: string) => /view="?(\w+)/.exec(text)?.[1];
+  expect(views(embedElement(subject))).toBe('compact');
+  expect(views(embedElement(subject, 'bar'))).toBe('bar');
+  expect(views(embedFrame(subject))).toBe('bar');
+  expect(embedFrame(subject)).toContain('height:420px');
+  expect(views(embedFrame(subject, 'full'))).toBe('full');
+  expect(embedFrame(subject, 'full')).toContain('height:1600px');
+  expect(embedFrame(subject, 'compact')).toContain('height:900px');
+});
+
 describe('picture', () => {
   const options = { title: '<script>&', subtitle: '', foot: '', units: 'GiB' as const, width: 1000, height: 500 };
   test('is well-formed, draws every part to scale, and takes text as text', () => {

@@ -7,10 +7,21 @@ import { inShort } from '../format.js';
 import { isDark } from '../theme.js';
 import { joinLink } from '../url.js';
 import { headlineText, verdictWords } from '../views/headline.js';
+import { oneOf } from '../views/toolbar.js';
 import type { View } from '../views/view.js';
 import { dialog } from './dialog.js';
 import { picture, png } from './picture.js';
-import { csv, description, embedElement, embedFrame, json, markdown, type Subject } from './texts.js';
+import {
+  csv,
+  description,
+  type EmbedView,
+  embedElement,
+  embedFrame,
+  embedViews,
+  json,
+  markdown,
+  type Subject,
+} from './texts.js';
 
 interface Kind {
   id: string;
@@ -18,10 +29,14 @@ interface Kind {
   file: string;
   type: string;
   text(): string;
+  /** Of what embeds. */
+  view?: EmbedView;
 }
 
 const pictureWidth = 1200;
 const pictureHeight = 630;
+
+const viewChoices = embedViews.map(value => ({ value, words: value }));
 
 function save(name: string, contents: Blob): void {
   const anchor = document.createElement('a');
@@ -43,6 +58,8 @@ async function copyPicture(picture: Promise<Blob>): Promise<boolean> {
 
 export class ExportDialog {
   private chosen = 'markdown';
+  /** What the embedding lines show, if the reader has said. */
+  private embedded: EmbedView | undefined;
   private done = '';
   private launch: LaunchSettings[] | undefined;
 
@@ -105,6 +122,10 @@ export class ExportDialog {
       type,
       text,
     });
+    const embed = (id: string, name: string, lines: typeof embedElement, otherwise: EmbedView) => {
+      const view = this.embedded ?? otherwise;
+      return { ...kind(id, name, 'embed.html', 'text/html', () => lines(subject, view)), view };
+    };
     return [
       kind('link', 'Link', 'trainmem.txt', 'text/plain', () => subject.address),
       kind('markdown', 'Markdown', 'trainmem.md', 'text/markdown', () => markdown(good, subject)),
@@ -112,8 +133,8 @@ export class ExportDialog {
       kind('json', 'JSON', 'trainmem.json', 'application/json', () => json(good)),
       kind('svg', 'SVG', 'trainmem.svg', 'image/svg+xml', () => this.svg(good)),
       kind('png', 'PNG', 'trainmem.png', 'image/png', () => this.svg(good)),
-      kind('element', 'Embed: element', 'embed.html', 'text/html', () => embedElement(subject)),
-      kind('frame', 'Embed: iframe', 'embed.html', 'text/html', () => embedFrame(subject)),
+      embed('element', 'Embed: element', embedElement, 'compact'),
+      embed('frame', 'Embed: iframe', embedFrame, 'bar'),
       ...this.settings(good).map(({ format, title, file, text }) =>
         kind(format, title, file, 'text/plain', () => text),
       ),
@@ -125,6 +146,11 @@ export class ExportDialog {
     this.done = '';
     this.redraw();
   }
+
+  private embed = (view: EmbedView): void => {
+    this.embedded = view;
+    this.choose(this.chosen);
+  };
 
   private say(done: string): void {
     this.done = done;
@@ -188,6 +214,7 @@ export class ExportDialog {
               html`<button type="button" class="button" role="tab" data-kind=${id} aria-selected=${id === kind.id} aria-controls="export-panel" tabindex=${id === kind.id ? 0 : -1} @click=${() => this.choose(id)}>${name}</button>`,
           )}
         </div>
+        ${kind.view ? html`<div class="line">${oneOf('embedded', 'What it shows', viewChoices, kind.view, this.embed)}</div>` : nothing}
         <div id="export-panel" role="tabpanel" aria-label=${kind.name}>${this.preview(kind, good)}</div>
         ${
           unsaid.length > 0

@@ -88,15 +88,21 @@ export function json(good: GoodAnswer): string {
 
 const attribute = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 
-export function embedElement({ name, script, address, link }: Subject): string {
+export const embedViews = ['bar', 'compact', 'full'] as const;
+export type EmbedView = (typeof embedViews)[number];
+
+/** Until the frame says how high it is. */
+const frameHeights: Record<EmbedView, number> = { bar: 420, compact: 900, full: 1600 };
+
+export function embedElement({ name, script, address, link }: Subject, view: EmbedView = 'compact'): string {
   return `<script type="module" src="${attribute(script)}"></script>
-<div><trainmem-calculator view="compact" config="${attribute(link)}"><a href="${attribute(address)}">${attribute(`GPU memory of ${name}`)}</a></trainmem-calculator></div>
+<div><trainmem-calculator view="${view}" config="${attribute(link)}"><a href="${attribute(address)}">${attribute(`GPU memory of ${name}`)}</a></trainmem-calculator></div>
 `;
 }
 
-export function embedFrame({ name, frame, link }: Subject): string {
-  return `<iframe title="${attribute(`GPU memory of ${name}`)}" loading="lazy" style="width:100%;height:420px;border:0"
-  sandbox="allow-scripts allow-popups" src="${attribute(`${frame}?view=bar#${link}`)}"></iframe>
+export function embedFrame({ name, frame, link }: Subject, view: EmbedView = 'bar'): string {
+  return `<iframe title="${attribute(`GPU memory of ${name}`)}" loading="lazy" style="width:100%;height:${frameHeights[view]}px;border:0"
+  sandbox="allow-scripts allow-popups" src="${attribute(`${frame}?view=${view}#${link}`)}"></iframe>
 `;
 }
 
