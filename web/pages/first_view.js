@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { render } from '@lit-labs/ssr';
 import { collectResult } from '@lit-labs/ssr/lib/render-result.js';
 import { build } from 'vite';
+import { neededStyles } from './needed_styles.js';
 
 const at = path => fileURLToPath(new URL(path, import.meta.url));
 
@@ -54,6 +55,10 @@ export async function firstView(plugins, recorded) {
     .replace(/\s+/g, ' ');
   return {
     content: `<div inert>${content}</div><slot></slot>`,
-    styles: [...sheets, ...rules.map((style, index) => `[data-style='${index}']{${style}}`), frame].join(''),
+    styles: [
+      neededStyles(sheets.join(''), content),
+      ...rules.map((style, index) => `[data-style='${index}']{${style}}`),
+      frame,
+    ].join(''),
   };
 }
