@@ -233,6 +233,10 @@ TEST_CASE("import: a size in quotes is named, not read as nothing") {
   CHECK(import.issues[0].message == R"("hidden_size" is the text "4096", not a number.)");
   CHECK(import.issues[0].hint == "Write it without the quotes.");
   CHECK(import.issues[1].path == "/model/tie_word_embeddings");
+  const Import words = import_text(R"({"model_type": "llama", "hidden_size": "big", "num_hidden_layers": 32})");
+  REQUIRE(words.issues.size() == 1);
+  CHECK(words.issues[0].message == R"("hidden_size" is the text "big", not a number.)");
+  CHECK(words.issues[0].hint == "Give a number.");
 }
 
 TEST_CASE("import: a model whose class is unknown gets an issue that names it") {

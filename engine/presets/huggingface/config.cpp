@@ -99,13 +99,14 @@ void read_sliding_window(Model& model, const HuggingFaceKeys& keys, Issues& issu
     return;
   }
   keys.read(model.sliding_window, {"sliding_window"});
-  keys.read(model.sliding_window_pattern, {"sliding_window_pattern"});
   const auto* pattern = keys.find({"sliding_window_pattern"});
   if (pattern != nullptr && pattern->kind == Kind::text) {  // EXAONE: a letter for each layer, L local and G global
     model.sliding_window_pattern = static_cast<std::int64_t>(pattern->text.size());
     if (pattern->text.find('G') + 1 != pattern->text.size())
       report_not_modelled_key(issues, "sliding_window_pattern",
                               "Full attention elsewhere than at the end of each turn is not modelled.");
+  } else {
+    keys.read(model.sliding_window_pattern, {"sliding_window_pattern"});
   }
   std::int64_t first = qwen ? 28 : dots ? 62 : 0;
   keys.read(first, {"max_window_layers"});

@@ -9,15 +9,19 @@ namespace trainmem {
 namespace {
 
 bool is_number_in_quotes(const HuggingFaceValue& value) {
-  return value.kind == HuggingFaceValue::Kind::text &&
-         (is_number_text(value.text, false) || value.text == "true" || value.text == "false");
+  return is_number_text(value.text, false) || value.text == "true" || value.text == "false";
+}
+
+/// "auto" leaves the number to the class.
+bool is_wrong_text(const HuggingFaceValue& value) {
+  return value.kind == HuggingFaceValue::Kind::text && value.text != "auto";
 }
 
 }  // namespace
 
 const HuggingFaceValue* HuggingFaceKeys::find_number(Names names) const {
   const HuggingFaceValue* value = find(names);
-  if (value == nullptr || !is_number_in_quotes(*value)) return value;
+  if (value == nullptr || !is_wrong_text(*value)) return value;
   const auto* entry =
       &*std::find_if(config_.begin(), config_.end(), [&](const Entry& one) { return &one.second == value; });
   if (std::find(texts_.begin(), texts_.end(), entry) == texts_.end()) texts_.push_back(entry);
@@ -35,7 +39,7 @@ void HuggingFaceKeys::report_texts(Issues& issues) const {
     append_pointer(path, rest);
     issues.push_back({"wrong_type", path,
                       in_quotes(rest) + " is the text " + in_quotes(entry->second.text) + ", not a number.",
-                      "Write it without the quotes."});
+                      is_number_in_quotes(entry->second) ? "Write it without the quotes." : "Give a number."});
   }
 }
 

@@ -36,7 +36,7 @@ class HuggingFaceKeys {
     return value != nullptr && value->kind == HuggingFaceValue::Kind::null;
   }
 
-  // Each leaves the target as it is if no name has a value, or a number in quotes.
+  // Each leaves the target as it is if no name has a value, or a text other than "auto".
   void read(std::int64_t& target, Names names) const {
     if (const auto* value = find_number(names); value != nullptr) target = whole(value->number);
   }
@@ -50,7 +50,7 @@ class HuggingFaceKeys {
     if (const auto* value = find_number(names); value != nullptr) target = value->number != 0;
   }
 
-  /// An issue for each number or switch that stood in quotes.
+  /// An issue for each text in the place of a number or switch.
   void report_texts(Issues& issues) const;
 
   /// Which of the keys have been looked at.
