@@ -145,7 +145,7 @@ function row(
   return html`<div
     class="field ${edited ? 'edited' : ''} ${invalid ? 'invalid' : ''} ${view.help === path ? 'explained' : ''}"
     @focusin=${() => view.explain(path)}
-    @pointerenter=${(event: PointerEvent) => event.pointerType === 'mouse' && besideResults() && view.explain(path)}
+    @pointermove=${(event: PointerEvent) => view.help !== path && event.pointerType === 'mouse' && besideResults() && view.explain(path)}
   >
     <label for=${id}>${fieldLabel(field)}</label>
     ${
