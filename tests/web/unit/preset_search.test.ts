@@ -79,7 +79,13 @@ test('a model is found by the names of its other checkpoints', () => {
 
 test('a GPU is found by what nvidia-smi calls it, its memory technology included', () => {
   const gpus = [
-    { id: 'h100-pcie', name: 'H100 PCIe 80GB', vendor: 'NVIDIA', memory_technology: 'hbm2e', memory_bytes: 80 * 2 ** 30 },
+    {
+      id: 'h100-pcie',
+      name: 'H100 PCIe 80GB',
+      vendor: 'NVIDIA',
+      memory_technology: 'hbm2e',
+      memory_bytes: 80 * 2 ** 30,
+    },
     { id: 'h100-sxm', name: 'H100 SXM5 80GB', vendor: 'NVIDIA', memory_technology: 'hbm3', memory_bytes: 80 * 2 ** 30 },
     { id: 'a100-80gb-sxm', name: 'A100 SXM4 80GB', vendor: 'NVIDIA', memory_technology: 'hbm2e' },
   ];
