@@ -29,7 +29,8 @@ bool has_any(const Settings& settings, std::initializer_list<const char*> keys);
 bool is_trainer(const Settings& settings);
 bool is_llamafactory(const Settings& settings);
 bool is_ms_swift(const Settings& settings);
-bool calls_ms_swift(std::string_view text);  ///< its command line
+/// "sft", "pt" or "rlhf" of a command line of ms-swift; empty: the text is none.
+std::string_view ms_swift_command(std::string_view text);
 
 /// The Trainer's arguments under another name, from a text of another kind.
 SettingsFormat like_trainer(const char* name, const char* title, const char* file, Settings (*read)(std::string_view));

@@ -83,7 +83,7 @@ Kind kind_of_yaml(const Settings& settings) {
 Kind kind_of_arguments(std::string_view text) {
   const Settings settings = read_dataclass_arguments(text);
   if (is_llamafactory(settings)) return Kind::llamafactory;
-  if (is_ms_swift(settings) || calls_ms_swift(text)) return Kind::ms_swift;
+  if (is_ms_swift(settings) || !ms_swift_command(text).empty()) return Kind::ms_swift;
   return is_trainer(settings) ? Kind::trainer : Kind::megatron;
 }
 

@@ -56,7 +56,7 @@ constexpr KeyRule rules[] = {
     {"rlhf_type", nullptr, "*", other_loss},
 };
 
-/// Checkpoints are recomputed in every block, one sequence at a time.
+/// Every block is recomputed; one sequence is a micro-batch.
 Config start() {
   Config config = trainer_defaults();
   config.recipe.micro_batch_size = 1;
@@ -140,7 +140,8 @@ Settings read(std::string_view text) {
     const std::string_view value = text.substr(at + name.size());
     out.push_back({lower_case(variable), std::string(value.substr(0, value.find_first_of(" \t\r\n\\")))});
   }
-  if (calls_ms_swift(text)) out.push_back({"swift", "sft"});
+  if (const std::string_view command = ms_swift_command(text); !command.empty())
+    out.push_back({"swift", std::string(command)});
   return out;
 }
 
@@ -160,12 +161,14 @@ constexpr SettingsFormat format = {"ms_swift",
 
 bool is_ms_swift(const Settings& settings) { return has_any(settings, {"tuner_type", "train_type"}); }
 
-bool calls_ms_swift(std::string_view text) {
-  for (const char* command : {"swift sft", "swift pt", "swift rlhf"}) {
-    const std::size_t at = text.find(command);
-    if (at != std::string_view::npos && (at == 0 || text[at - 1] == ' ' || text[at - 1] == '\n')) return true;
+std::string_view ms_swift_command(std::string_view text) {
+  constexpr std::string_view program = "swift ";
+  for (const std::string_view command : {"sft", "pt", "rlhf"}) {
+    const std::size_t at = text.find(std::string(program) + std::string(command));
+    const bool begins = at == 0 || (at != std::string_view::npos && (text[at - 1] == ' ' || text[at - 1] == '\n'));
+    if (begins) return command;
   }
-  return false;
+  return {};
 }
 
 const SettingsFormat& ms_swift_format() { return format; }

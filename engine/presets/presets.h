@@ -23,11 +23,10 @@ std::span<const PresetText> recipe_presets();
 std::span<const PresetText> optimizer_presets();
 std::span<const PresetText> memory_technology_presets();
 
-/// The preset of that id, or of that name in lists ("GeForce RTX 4090"); a model also by its name on the Hugging Face
-/// hub
-/// ("meta-llama/Llama-3.1-8B") and by those of its other checkpoints ("meta-llama/Llama-3.1-8B-Instruct"), a GPU also
-/// by what its driver reports (torch.cuda.get_device_name(), nvidia-smi: "NVIDIA H100 80GB HBM3"), with its vendor or
-/// without; whatever the case of letters and the separators. Null if there is none.
+/// The preset of that id, or of that name in lists ("GeForce RTX 4090"); case and separators do not matter. A model
+/// also by its name on the Hugging Face hub ("meta-llama/Llama-3.1-8B") and by those of its other checkpoints
+/// ("meta-llama/Llama-3.1-8B-Instruct"). A GPU also by what its driver reports, with its vendor or without
+/// (torch.cuda.get_device_name(), nvidia-smi: "NVIDIA H100 80GB HBM3"). Null if there is none.
 const PresetText* find_preset(std::span<const PresetText> presets, std::string_view id);
 
 /// The model that a run is to load, as launch settings name it: as find_preset does, or by the last part of a path

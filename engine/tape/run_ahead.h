@@ -20,8 +20,10 @@ class RunAhead {
  public:
   explicit RunAhead(CachingAllocator& allocator) : allocator_(allocator) {}
 
-  void begin(Phase phase);
+  void begin(Phase phase);  ///< may wait for all that was issued
+  /// May wait for a flat parameter that was freed, so that the storage can have its block.
   void before_allocation(const StorageRecord& storage);
+  /// Frees the storage's block, at once or when the stream that still uses it is done.
   void free(CachingAllocator::Handle handle, const StorageRecord& storage);
 
  private:

@@ -1,4 +1,5 @@
 // Command lines of ms-swift. The texts are excerpts of its examples; defaults as its sources have them.
+#include <algorithm>
 #include <string>
 
 #include "engine/launch/import.h"
@@ -88,6 +89,9 @@ TEST_CASE("ms-swift arguments: preferences, other losses and other tasks") {
   const Import dpo = import_text("swift rlhf --rlhf_type dpo --model Qwen/Qwen2.5-7B-Instruct --torch_dtype bfloat16");
   CHECK(value(dpo, "/recipe/objective") == "dpo");
   CHECK(value(dpo, "/recipe/lora/rank") == "8");  // tuner_type is lora by default
+  CHECK(value(dpo, "/recipe/training_loop") == "trainer");
+  CHECK(std::any_of(dpo.applied.begin(), dpo.applied.end(),
+                    [](const AppliedKey& each) { return each.key == "swift" && each.value == "rlhf"; }));
   CHECK_FALSE(why(import_text("swift rlhf --rlhf_type kto --model Qwen/Qwen2.5-7B"), "rlhf_type").empty());
   CHECK_FALSE(why(import_text("swift sft --task_type seq_cls --model Qwen/Qwen2.5-7B"), "task_type").empty());
   CHECK_FALSE(why(import_text("swift sft --tuner_type reft --model Qwen/Qwen2.5-7B"), "tuner_type").empty());
