@@ -130,6 +130,7 @@ struct Model {
   std::int64_t altup_num_inputs = 0;             ///< streams of hidden states side by side (AltUp); 0: one
   std::int64_t laurel_rank = 0;                  ///< of the learned residual beside attention (LAuReL); 0: none
   std::int64_t activation_sparsity_layers = 0;   ///< leading layers whose MLP lets the largest gates through alone
+  bool scores_sequences = false;                 ///< a score in place of the head: no field, the objective says so
   std::int64_t num_mem_blocks = 0;               ///< transformer blocks that layers of kind hybrid share in turn
   std::int64_t adapter_rank = 0;                 ///< of the matrices that each of these layers adds to its block's
   bool use_shared_attention_adapter = false;     ///< to those of queries, keys and values, too
@@ -226,9 +227,10 @@ enum class TrainingLoop { plain, trainer };
 enum class TransformersRelease { current, before_4_46 };
 enum class TorchtitanRelease { current, release_0_2_2, before_0_2_2 };
 enum class Quantization { none, nf4, nf4_double, int8 };
-enum class Objective { next_token, dpo };
-/// What a policy is compared with. base: its own weights without the adapters; automatic: base with LoRA, else a copy.
-enum class ReferenceModel { automatic, copy, base, precomputed };
+enum class Objective { next_token, dpo, grpo, reward, orpo, cpo, simpo };
+/// What a policy is compared with. base: its own weights without the adapters; automatic: with dpo base with LoRA, else
+/// a copy; with grpo none.
+enum class ReferenceModel { automatic, copy, base, precomputed, none };
 
 struct Lora {
   std::int64_t rank = 0;  ///< 0: full fine-tuning
@@ -246,6 +248,9 @@ struct Recipe {
   Size gradient_accumulation_steps = 1;
   Objective objective = Objective::next_token;
   ReferenceModel reference_model = ReferenceModel::automatic;
+  Size completion_length = 512;        ///< grpo: the last tokens of a sequence, which the policy wrote
+  bool old_log_probabilities = false;  ///< grpo: those of the policy that wrote, computed before the first micro-batch
+  double vllm_memory_fraction = 0.0;   ///< grpo: of the GPU's memory, held by a vLLM in the same process
   std::int64_t frozen_layers = 0;  ///< first layers that are not trained, nor is the embedding before them
   bool frozen_head = false;        ///< final norm and head are not trained
 

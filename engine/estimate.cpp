@@ -9,6 +9,7 @@
 #include "engine/host_memory.h"
 #include "engine/modelled/not_counted.h"
 #include "engine/parameters/parameters.h"
+#include "engine/parameters/trained_model.h"
 #include "engine/peak/peak.h"
 #include "engine/peak/reserved.h"
 #include "engine/runtime.h"
@@ -106,8 +107,9 @@ Result estimate(const Config& config, StageRuns runs) {
   if (const Bytes limit = allocator_limit(result); limit > 0)
     result.verdict = verdict_at_capacity(result, reserving.replay(limit).at_limit, config.recipe.expandable_segments);
 
-  result.parameters = parameter_count(config.model);
-  result.active_parameters = active_parameter_count(config.model);
+  const Model model = trained_model(config);
+  result.parameters = parameter_count(model);
+  result.active_parameters = active_parameter_count(model);
   result.trainable_parameters =
       config.recipe.lora.rank > 0 ? runs.folded.adapter_elements : trained_parameter_count(config);
   const Recipe& r = config.recipe;

@@ -291,7 +291,7 @@ std::string translate_case(const json& trace_case, Config& config, bool& keeps_l
   Settings settings(trace_case.at("config"));
   for (const Issue& issue : issues) settings.reject(issue.message);
   for (const char* of_no_consequence :
-       {"plan", "preset", "steps", "last_block_resharded", "limit_all_gathers", "use_orig_params", "static_graph"}) {
+       {"temperature", "loss_type", "plan", "preset", "steps", "last_block_resharded", "limit_all_gathers", "use_orig_params", "static_graph"}) {
     settings.find(of_no_consequence);
   }
   recipe.framework = Framework::transformers;
@@ -315,6 +315,8 @@ std::string translate_case(const json& trace_case, Config& config, bool& keeps_l
   settings.choose("quantization", recipe.quantization);
   settings.choose("objective", recipe.objective);
   settings.choose("reference", recipe.reference_model);
+  recipe.completion_length = settings.integer("completion", recipe.completion_length);
+  recipe.old_log_probabilities = settings.flag("old_log_probabilities");
   recipe.frozen_layers = settings.integer("frozen_layers", 0);
   recipe.frozen_head = settings.flag("frozen_head");
   settings.choose("loop", recipe.training_loop);

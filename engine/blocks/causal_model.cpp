@@ -200,7 +200,7 @@ Tensor CausalModel::forward_part(const Tensor& input) {
   return hidden;
 }
 
-Tensor CausalModel::forward(const Tensor& ids) {
+Tensor CausalModel::forward(const Tensor& ids, const Size& positions) {
   hidden_ = hidden_states(ids);
   const Place place("head", Component::logits_and_loss);
   if (recipe_.loss == Loss::fused_linear) return {};
@@ -215,7 +215,8 @@ Tensor CausalModel::forward(const Tensor& ids) {
     make_chunks();
     return {};
   }
-  Tensor logits = architecture_->head(hidden_);
+  const Size length = hidden_.size(1);
+  Tensor logits = architecture_->head(positions == 0 ? hidden_ : slice(hidden_, 1, length - positions, length));
   if (conventions_.returns_fp32_logits) logits = to(std::move(logits), DType::float32, "fp32 logits");
   const int of_logits = conventions_.shards_every_child ? embedding_group_ : head_group_;
   if (wrapper_ != nullptr) logits = wrapper_->after_forward(of_logits, std::move(logits));
@@ -226,8 +227,8 @@ Tensor CausalModel::forward(const Tensor& ids) {
   return logits;
 }
 
-Tensor CausalModel::logits(const Tensor& ids) {
-  Tensor result = forward(ids);
+Tensor CausalModel::logits(const Tensor& ids, const Size& positions) {
+  Tensor result = forward(ids, positions);
   hidden_.reset();
   architecture_->return_loss();
   if (wrapper_ != nullptr) wrapper_->end_forward();

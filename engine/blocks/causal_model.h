@@ -23,9 +23,10 @@ class CausalModel {
   CausalModel(std::unique_ptr<Architecture> architecture, std::vector<LayerSlot> slots, const Recipe& recipe,
               ModuleWrapper* wrapper, const PipelineChunk& part = {});
   /// Forward up to the logits.
-  Tensor forward(const Tensor& ids);
-  /// The same of a model that is given no labels: its forward ends with the logits.
-  Tensor logits(const Tensor& ids);
+  Tensor forward(const Tensor& ids) { return forward(ids, {}); }
+  /// The same of a model that is given no labels: its forward ends with the logits, of all positions or of the last
+  /// `positions` (logits_to_keep).
+  Tensor logits(const Tensor& ids, const Size& positions = {});
   /// Forward of a part of a pipeline: from ids or hidden states to hidden states or logits.
   Tensor forward_part(const Tensor& input);
   /// The loss of a forward; `logits` is what the caller holds.
@@ -35,6 +36,7 @@ class CausalModel {
   void drop_output() { let_go(returned_); }
 
  private:
+  Tensor forward(const Tensor& ids, const Size& positions);
   /// As the family, or the compiler, takes it; of the kind that the recipe says.
   Tensor loss_of_logits(Tensor& logits, const Tensor& labels);
   void make_blocks();

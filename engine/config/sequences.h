@@ -5,9 +5,14 @@
 
 namespace trainmem {
 
-/// Sequences in one forward on one GPU: of preferences, a chosen and a rejected one for each pair.
+/// Whether a micro-batch is pairs of a chosen and a rejected sequence.
+inline bool takes_pairs(const Recipe& recipe) {
+  return recipe.objective != Objective::next_token && recipe.objective != Objective::grpo;
+}
+
+/// Sequences in one forward on one GPU.
 inline Size sequences_of_micro_batch(const Recipe& recipe) {
-  return recipe.objective == Objective::dpo ? recipe.micro_batch_size * 2 : recipe.micro_batch_size;
+  return takes_pairs(recipe) ? recipe.micro_batch_size * 2 : recipe.micro_batch_size;
 }
 
 }  // namespace trainmem

@@ -12,19 +12,31 @@ inline constexpr Field recipe_fields[] = {
     {"/recipe/framework", "fw", [](Config& c) -> Member { return c.recipe.framework; }, 0, 0, "", "Batch",
      "Whose code runs the step; without a recipe preset it also sets the defaults of the other fields."},
     {"/recipe/micro_batch_size", "mbs", [](Config& c) -> Member { return c.recipe.micro_batch_size; }, 1, 65536,
-     "sequences", "Batch", "Sequences in one forward on one GPU; with dpo pairs of them."},
+     "sequences", "Batch", "Sequences in one forward on one GPU; with dpo, reward, orpo, cpo and simpo pairs of them."},
     {"/recipe/sequence_length", "seq", [](Config& c) -> Member { return c.recipe.sequence_length; }, 1, 16777216,
      "tokens", "Batch", "Tokens of one sequence; at first no more than the model's table of learned positions has."},
     {"/recipe/gradient_accumulation_steps", "ga",
      [](Config& c) -> Member { return c.recipe.gradient_accumulation_steps; }, 1, 65536, "micro-batches", "Batch",
      "Micro-batches of one optimizer step; with pipeline parallelism all that pass through the pipeline."},
     {"/recipe/objective", "objective", [](Config& c) -> Member { return c.recipe.objective; }, 0, 0, "", "Batch",
-     "next_token: cross-entropy of the next token; dpo: preference tuning as TRL's DPOTrainer does it, where a "
-     "micro-batch is pairs of a chosen and a rejected sequence, and a reference model runs beside the policy."},
+     "What TRL's trainer of that name trains. next_token: cross-entropy of the next token; dpo: pairs of a chosen and a "
+     "rejected sequence, beside a reference model; grpo: completions that the policy wrote; reward: a score in place of "
+     "the head, of pairs; orpo, cpo, simpo: pairs without a reference."},
     {"/recipe/reference_model", "reference", [](Config& c) -> Member { return c.recipe.reference_model; }, 0, 0, "",
      "Batch",
-     "With dpo: a frozen copy of the weights, the model itself with its adapters disabled (base), or log-probabilities "
-     "that were precomputed; auto: base with LoRA, else a copy, as TRL does."},
+     "With dpo and grpo: a frozen copy of the weights, the model itself with its adapters disabled (base), or with dpo "
+     "log-probabilities that were precomputed; auto, as TRL does: with dpo base with LoRA, else a copy; with grpo none."},
+    {"/recipe/completion_length", "completion", [](Config& c) -> Member { return c.recipe.completion_length; }, 1,
+     16777216, "tokens", "Batch",
+     "With grpo: tokens of a sequence that are completion; sequence_length counts them and the prompt."},
+    {"/recipe/old_log_probabilities", "old_logps", [](Config& c) -> Member { return c.recipe.old_log_probabilities; },
+     0, 1, "", "Batch",
+     "With grpo: log-probabilities of the policy that wrote the completions are computed before the first micro-batch, "
+     "as with vLLM, or where completions serve more than one step."},
+    {"/recipe/vllm_memory_fraction", "vllm", [](Config& c) -> Member { return c.recipe.vllm_memory_fraction; }, 0, 0.95,
+     "share", "Batch",
+     "With grpo: held by vLLM in the same process (vllm_gpu_memory_utilization in mode colocate); 0: vLLM runs "
+     "elsewhere, or sleeps."},
     {"/recipe/frozen_layers", "frozen", [](Config& c) -> Member { return c.recipe.frozen_layers; }, 0, 4096, "layers",
      "Batch", "First layers that are not trained, with the embedding before them; 0: all are trained."},
     {"/recipe/frozen_head", "frozen_head", [](Config& c) -> Member { return c.recipe.frozen_head; }, 0, 1, "", "Batch",

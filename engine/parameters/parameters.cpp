@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/parameters/builder.h"
+#include "engine/parameters/trained_model.h"
 #include "engine/text/list.h"
 
 namespace trainmem {
@@ -80,6 +81,10 @@ ParameterTensors final_parameters(const Model& model) {
     b.linear("head.dense.weight", nullptr, Kind::mlp, model.hidden_size, model.hidden_size, ParameterSplit::replicated);
     b.norm("head.norm.weight", "head.norm.bias");
   }
+  if (model.scores_sequences) {
+    b.linear("score.weight", nullptr, Kind::head, 1, model.hidden_size, ParameterSplit::replicated);
+    return b.list;
+  }
   b.linear("head.weight", model.lm_head_bias ? "head.bias" : nullptr, Kind::head, model.vocab_size,
            embedding_width(model), ParameterSplit::vocabulary);
   for (ParameterTensor& tensor : b.list) {
@@ -139,7 +144,7 @@ std::int64_t parameter_count(const Model& model) {
 }
 
 std::int64_t trained_parameter_count(const Config& config) {
-  const Model& model = config.model;
+  const Model model = trained_model(config);
   std::int64_t sum = parameter_count(model);
   if (config.recipe.frozen_head) sum -= count(final_parameters(model));
   if (config.recipe.frozen_layers > 0) sum -= count(embedding_parameters(model));

@@ -6,6 +6,7 @@
 #include "engine/config/deepspeed.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/parameters/parameters.h"
+#include "engine/parameters/trained_model.h"
 #include "engine/peak/peak.h"
 #include "engine/tape/fold.h"
 #include "engine/training/megatron.h"
@@ -19,7 +20,7 @@ namespace {
 std::int64_t stage_parameters(const Config& config, const PipelineStage& stage) {
   if (config.recipe.framework == Framework::megatron) return megatron_parameters(config, stage.index);
   if (uses_megatron_deepspeed(config.recipe)) return megatron_deepspeed_parameters(config, stage.index);
-  if (config.recipe.pipeline_parallel == 1) return parameter_count(config.model);
+  if (config.recipe.pipeline_parallel == 1) return parameter_count(trained_model(config));
   std::int64_t sum = 0;
   for (const PipelineChunk& chunk : stage.chunks) {
     if (chunk.first) sum += count(embedding_parameters(config.model));

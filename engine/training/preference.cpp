@@ -1,122 +1,27 @@
 #include "engine/training/preference.h"
 
-#include <utility>
-
 #include "engine/blocks/preference_loss.h"
-#include "engine/config/shard_group.h"
 #include "engine/tape/rows.h"
 #include "engine/tensor/ops.h"
-#include "engine/text/list.h"
-#include "engine/training/fsdp.h"
+#include "engine/training/inputs.h"
 
 namespace trainmem {
 
 namespace {
 
-/// accelerate accelerator.py, prepare_model: where the model runs under autocast, its outputs are converted
-/// (utils/operations.py: convert_outputs_to_fp32). _prepare_fsdp2 does without.
-bool converts_outputs(const Recipe& recipe) {
-  return formats(recipe).autocast != DType::automatic && !uses_fsdp2(recipe);
-}
-
 constexpr Rule precomputed_rule{"precomputed", "log-probabilities that came with the batch",
                                 "TRL trainer/dpo_trainer.py: _precompute_ref_logps"};
 
-/// A model of its own: no adapters, nothing frozen apart from the rest, nothing recomputed.
-Recipe of_copy(Recipe recipe) {
-  recipe.lora.rank = 0;
-  recipe.frozen_layers = 0;
-  recipe.frozen_head = false;
-  recipe.recomputation = Recomputation::none;
-  return recipe;
-}
-
 }  // namespace
 
-ReferenceModel reference_of(const Recipe& recipe) {
-  if (recipe.reference_model != ReferenceModel::automatic) return recipe.reference_model;
-  return recipe.lora.rank > 0 ? ReferenceModel::base : ReferenceModel::copy;
-}
-
-Model without_dropout_modules(const Model& model) {
-  Model result = model;
-  if (!has_item("opt,xglm,biogpt,bloom,falcon,mpt,starcoder2,dbrx", model.model_type)) {
-    result.hidden_dropout = 0;
-    result.embedding_dropout = 0;
-  }
-  if (has_item("gpt2,gpt_neo,gptj,codegen,openai-gpt,bloom,falcon,persimmon", model.model_type))
-    result.attention_dropout = 0;
-  return result;
-}
-
-Model in_evaluation(const Model& model) {
-  Model result = model;
-  result.hidden_dropout = result.embedding_dropout = result.attention_dropout = 0;
-  return result;
-}
-
-PreferenceTuning::PreferenceTuning(const Config& config, const std::vector<LayerSlot>& slots, Run& run)
-    : run_(run),
-      formats_(formats(config.recipe)),
-      reference_(reference_of(config.recipe)),
-      converts_(converts_outputs(config.recipe)),
-      is_one_group_(uses_fsdp2(config.recipe)) {
-  if (reference_ != ReferenceModel::copy) return;
-  const Place place(reference_place);
-  std::vector<RegisteredParameter> of_policy = std::move(run.parameters);
-  run.parameters.clear();
-  make_copy(config, slots);
-  parameters_ = std::move(run.parameters);
-  run.parameters = std::move(of_policy);
-}
-
-// TRL models/utils.py, prepare_fsdp: FSDP1 wraps the layers, as it does the policy's; FSDP2 the whole model alone.
-void PreferenceTuning::make_copy(const Config& config, const std::vector<LayerSlot>& slots) {
-  const Set<std::int64_t> no_adapters(run_.settings.fine_tuning.rank, 0);
-  const Set<bool> none_frozen(run_.new_parameters.frozen, false);
-  Config of_reference = config;
-  of_reference.model = in_evaluation(config.model);
-  of_reference.recipe = of_copy(config.recipe);
-  const Recipe& recipe = of_reference.recipe;
-  if (recipe.data_parallel == DataParallel::fsdp) wrapper_ = make_fsdp(of_reference);
-  const bool as_policy = wrapper_ != nullptr && !is_one_group_;
-  if (wrapper_ != nullptr && is_one_group_) wrapper_->open_group(ModulePart::layer);
-  copy_ = std::make_unique<CausalModel>(make_architecture(of_reference.model, recipe), slots, recipe,
-                                        as_policy ? wrapper_.get() : nullptr);
-}
-
-Tensor PreferenceTuning::logits_of(CausalModel& model, const Tensor& ids) const {
-  Tensor logits;
-  {
-    const AutocastScope autocast(Autocast::in(formats_.autocast));
-    logits = model.logits(ids);
-  }
-  if (!converts_) return logits;
-  const Place place("head", Component::logits_and_loss);
-  return to(std::move(logits), DType::float32, "fp32 logits");
-}
-
-/// prepare_fsdp does not run the model under autocast.
-Tensor PreferenceTuning::logits_of_copy(const Tensor& ids) {
-  if (wrapper_ == nullptr) return logits_of(*copy_, ids);
-  if (!is_one_group_) return copy_->logits(ids);
-  wrapper_->before_forward(0, ids);
-  Tensor logits = wrapper_->after_forward(0, copy_->logits(ids));
-  wrapper_->end_forward();
-  return logits;
-}
-
-Tensor PreferenceTuning::reference_logits(CausalModel& policy, const Tensor& ids) {
-  const Set<bool> without_autograd(run_.grad_enabled, false);
-  if (reference_ == ReferenceModel::copy) return logits_of_copy(ids);
-  const Set<bool> without_adapters(run_.adapters_disabled, true);
-  return logits_of(policy, ids);
-}
-
-Tensor PreferenceTuning::loss(CausalModel& policy, const Tensor& ids, const Tensor& completion_mask, std::int32_t step,
-                              const std::string& name) {
+Tensor PreferenceTuning::loss(CausalModel& policy, std::int32_t step, const std::string& name) {
+  let_go(inputs_);
+  for (const char* role : {"token ids", "attention mask", "completion mask"})
+    inputs_.push_back(make_tokens(recipe_, role));
+  const Tensor ids = inputs_.front();
+  const Tensor completion_mask = inputs_.back();
   constexpr const char* place_name = "loss";
-  const Tensor logits = logits_of(policy, ids);
+  const Tensor logits = reference_.policy_logits(policy, ids);
   run_.begin_phase(step, Phase::loss, name);
   Tensor tokens;
   Tensor sums;
@@ -128,13 +33,13 @@ Tensor PreferenceTuning::loss(CausalModel& policy, const Tensor& ids, const Tens
   Tensor logits_of_reference;
   Tensor tokens_of_reference;
   Tensor sums_of_reference;
-  if (reference_ != ReferenceModel::precomputed) {
+  if (reference_.kind() != ReferenceModel::precomputed) {
     run_.begin_phase(step, Phase::reference, name);
-    logits_of_reference = reference_logits(policy, ids);
+    logits_of_reference = reference_.logits(policy, ids);
     run_.begin_phase(step, Phase::loss, name);
   }
   const Place place(place_name, Component::logits_and_loss);
-  if (reference_ != ReferenceModel::precomputed) {
+  if (reference_.kind() != ReferenceModel::precomputed) {
     tokens_of_reference = token_log_probabilities(logits_of_reference, ids, completion_mask);
     sums_of_reference = sequence_log_probabilities(tokens_of_reference);
   } else {

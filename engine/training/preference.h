@@ -7,54 +7,26 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "engine/blocks/causal_model.h"
-#include "engine/config.h"
-#include "engine/config/formats.h"
-#include "engine/tensor/run.h"
+#include "engine/training/objective.h"
+#include "engine/training/reference_model.h"
 
 namespace trainmem {
 
-/// The reference that a recipe's words mean; never automatic.
-ReferenceModel reference_of(const Recipe& recipe);
-
-/// Whether a second copy of the weights is there.
-inline bool holds_reference(const Recipe& recipe) {
-  return recipe.objective == Objective::dpo && reference_of(recipe) == ReferenceModel::copy;
-}
-
-/// The model as the trainer leaves it for training: modules of dropout do nothing (disable_dropout_in_model); what
-/// calls functions goes on.
-Model without_dropout_modules(const Model& model);
-
-/// The same in evaluation, where nothing drops.
-Model in_evaluation(const Model& model);
-
-class PreferenceTuning {
+class PreferenceTuning : public ObjectiveStep {
  public:
-  /// Makes the reference's weights, if there are some of its own. `slots`: the policy's layers.
-  PreferenceTuning(const Config& config, const std::vector<LayerSlot>& slots, Run& run);
-  /// The loss of one micro-batch. `name`: of its phases.
-  Tensor loss(CausalModel& policy, const Tensor& ids, const Tensor& completion_mask, std::int32_t step,
-              const std::string& name);
+  PreferenceTuning(const Config& config, const std::vector<LayerSlot>& slots, Run& run)
+      : run_(run), recipe_(config.recipe), reference_(config, slots, run) {}
+  Tensor loss(CausalModel& policy, std::int32_t step, const std::string& name) override;
+  void end_micro_batches() override { let_go(inputs_); }
 
  private:
-  void make_copy(const Config& config, const std::vector<LayerSlot>& slots);
-  Tensor logits_of(CausalModel& model, const Tensor& ids) const;
-  Tensor logits_of_copy(const Tensor& ids);
-  Tensor reference_logits(CausalModel& policy, const Tensor& ids);
-
   Run& run_;
-  const Formats formats_;
-  const ReferenceModel reference_;
-  const bool converts_;                     ///< logits to fp32
-  const bool is_one_group_;                 ///< the copy is gathered whole: FSDP2
-  std::unique_ptr<ModuleWrapper> wrapper_;  ///< of the copy, whose weights are shards; null: they are whole
-  std::unique_ptr<CausalModel> copy_;
-  std::vector<RegisteredParameter> parameters_;  ///< of the copy: no optimizer is given them
+  const Recipe& recipe_;
+  ReferenceRunner reference_;
+  std::vector<Tensor> inputs_;
 };
 
 }  // namespace trainmem

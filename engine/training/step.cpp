@@ -14,27 +14,21 @@
 #include "engine/parallel/ddp.h"
 #include "engine/parallel/tensor.h"
 #include "engine/parallel/zero.h"
+#include "engine/parameters/trained_model.h"
 #include "engine/tape/fold.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/record.h"
 #include "engine/training/fsdp.h"
+#include "engine/training/inputs.h"
 #include "engine/training/megatron.h"
 #include "engine/training/megatron_deepspeed.h"
-#include "engine/training/preference.h"
+#include "engine/training/objective.h"
+#include "engine/training/reference_model.h"
 #include "engine/training/torch_pipeline.h"
 
 namespace trainmem {
 
 namespace {
-
-constexpr Rule input_rule{"input", "token ids and labels of the batch", "the training loop"};
-
-Tensor make_tokens(const Recipe& recipe, const char* role) {
-  const Size sequence = Size(recipe.sequence_length) / Size(recipe.context_parallel);
-  Tensor tokens = allocate({sequences_of_micro_batch(recipe), sequence}, DType::int64, {&input_rule, role});
-  note_kept(tokens, input_rule);
-  return tokens;
-}
 
 Tensor make_positions(const Recipe& recipe) {
   Tensor positions = allocate({recipe.sequence_length}, DType::int64, {&input_rule, "positions"});
@@ -112,8 +106,8 @@ int dtensor_meshes(const Recipe& r) {
 
 bool is_current(const Recipe& recipe) { return recipe.transformers_release == TransformersRelease::current; }
 
-/// TRL trainer/utils.py: disable_dropout_in_model.
-double adapter_dropout(const Recipe& recipe) { return recipe.objective == Objective::dpo ? 0.0 : recipe.lora.dropout; }
+/// TRL trainer/utils.py: disable_dropout_in_model, which trainers of pairs call.
+double adapter_dropout(const Recipe& recipe) { return takes_pairs(recipe) ? 0.0 : recipe.lora.dropout; }
 
 class Training {
  public:
@@ -142,12 +136,12 @@ class Training {
       run_.closed = true;
       return;
     }
-    const bool prefers = recipe.objective == Objective::dpo;
-    const bool gathers_all = prefers && holds_reference(recipe) && uses_fsdp2(recipe);  // in one group, with all layers
+    const bool gathers_all = holds_reference(recipe) && uses_fsdp2(recipe);  // in one group, with all layers
     const std::vector<LayerSlot> slots = layer_slots(config_.model, recipe, options_.fold && !zero_ && !gathers_all);
-    CausalModel model(make_architecture(prefers ? without_dropout_modules(config_.model) : config_.model, recipe),
-                      slots, recipe, wrapper_.get());
-    if (prefers) preference_ = std::make_unique<PreferenceTuning>(config_, slots, run_);
+    const Model trained = trained_model(config_);
+    const Model description = takes_pairs(recipe) ? without_dropout_modules(trained) : trained;
+    CausalModel model(make_architecture(description, recipe), slots, recipe, wrapper_.get());
+    objective_ = make_objective(config_, slots, run_);
     if (!zero_ && recipe.data_parallel == DataParallel::ddp && recipe.data_parallel_size > 1) {
       run_.begin_phase(0, Phase::initialise, "wrap");
       ddp_ = std::make_unique<Ddp>(recipe.gradient_as_bucket_view);
@@ -170,7 +164,7 @@ class Training {
     // transformers modeling_utils.py, gradient_checkpointing_enable: since 5, whatever it is that is frozen.
     const bool freezes = recipe.lora.rank > 0 || (recipe.frozen_layers > 0 && is_current(recipe));
     settings.inputs_want_gradient = freezes && recipe.recomputation != Recomputation::none && !others;
-    settings.takes_attention_mask = recipe.objective == Objective::dpo;
+    settings.takes_attention_mask = recipe.objective != Objective::next_token;
     settings.fine_tuning = {recipe.lora.rank,       adapter_targets(config_), adapter_dropout(recipe),
                             adapter_format(recipe), recipe.quantization,      recipe.lora.fused};
     settings.legacy_models =
@@ -219,6 +213,7 @@ class Training {
     // stand for any number.
     const bool shortened = (options_.fold || options_.short_accumulation) && count > 3;
     const std::int64_t run = shortened ? 3 : count;
+    if (objective_) objective_->begin_step(model, step, run);
     for (std::int64_t i = 1; i <= run; ++i) {
       const Repeat repeat(options_.fold && shortened && i == 2 ? Size(count) - Size(2) : Size(1));
       std::string name = "step " + std::to_string(step);
@@ -229,6 +224,7 @@ class Training {
       micro_batch(model, step, name, labels, i == run);
       keep_inputs();
     }
+    if (objective_) objective_->end_micro_batches();
     if (!loop_.holds_tokens) ids_.reset();
     attention_mask_.reset();
     if (loop_.holds_labels) labels_ = std::move(labels);
@@ -239,9 +235,12 @@ class Training {
     ids_.reset();
     labels.reset();
     attention_mask_.reset();
+    if (objective_) {
+      const Tensor loss = objective_->loss(model, step, name + " forward");
+      return differentiate(is_scaled() ? scalar_operation(loss) : loss, step, name, last);
+    }
     ids_ = make_tokens(config_.recipe, "token ids");
     Tensor token_mask;
-    if (preference_) attention_mask_ = make_tokens(config_.recipe, "attention mask");
     if (config_.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::masked)
       token_mask = make_tokens(config_.recipe, "attention mask");
     std::vector<Tensor> mask;
@@ -250,13 +249,11 @@ class Training {
       mask = llm_foundry::copy_of_batch(config_.recipe);
     }
     if (takes_positions()) positions_ = make_tokens(config_.recipe, "positions");
-    labels = make_tokens(config_.recipe, preference_ ? "completion mask" : "labels");
+    labels = make_tokens(config_.recipe, "labels");
     if (takes_positions()) mask = make_block_mask(config_.recipe);
     Tensor logits = std::move(logits_);
     Tensor loss;
-    if (preference_) {
-      loss = preference_->loss(model, ids_, labels, step, name + " forward");
-    } else {
+    {
       const AutocastScope autocast(Autocast::in(formats_.autocast));
       logits = model.forward(ids_);
       run_.begin_phase(step, Phase::loss, name + " forward");
@@ -268,20 +265,26 @@ class Training {
     }
     if (loop_.drops_labels) labels.reset();
     Tensor mean;  // of the loss over the micro-batches
-    if (config_.recipe.gradient_accumulation_steps > 1) {
+    if (is_scaled()) {
       mean = scalar_operation(loss);
       if (loop_.drops_losses) loss.reset();
     }
-    run_.begin_phase(step, Phase::backward, name + " backward");
-    run_backward(mean.defined() ? mean : loss, [this, last] {
-      if (wrapper_) wrapper_->end_backward();
-      if (zero_) zero_->end_backward();
-      if (zero_ && last) zero_->reduce();
-    });
+    differentiate(mean.defined() ? mean : loss, step, name, last);
     if (loop_.copies_batch) llm_foundry::evaluate_metrics(logits, labels);
     if (loop_.holds_logits) logits_ = std::move(logits);
     let_go(mask);
     model.drop_output();
+  }
+
+  bool is_scaled() const { return config_.recipe.gradient_accumulation_steps > 1; }
+
+  void differentiate(const Tensor& loss, std::int32_t step, const std::string& name, bool last) {
+    run_.begin_phase(step, Phase::backward, name + " backward");
+    run_backward(loss, [this, last] {
+      if (wrapper_) wrapper_->end_backward();
+      if (zero_) zero_->end_backward();
+      if (zero_ && last) zero_->reduce();
+    });
   }
 
   /// What a micro-batch was given stays on the GPU until the step has ended: its lists of micro-batches hold it. Of
@@ -323,7 +326,7 @@ class Training {
     Tensor ids, positions;
   };
   std::vector<Given> given_;                      ///< of earlier micro-batches, where the loop holds them
-  std::unique_ptr<PreferenceTuning> preference_;  ///< null: the next token's loss
+  std::unique_ptr<ObjectiveStep> objective_;  ///< null: the next token
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<Zero> zero_;
   std::unique_ptr<OptimizerStep> optimizer_;  ///< none: ZeRO's own, or one in host memory

@@ -1,5 +1,7 @@
 #include "engine/blocks/transformers/decoder.h"
 
+#include <utility>
+
 namespace trainmem::transformers {
 
 void Decoder::make_embedding() {
@@ -12,9 +14,23 @@ void Decoder::make_final_norm() {
   norm_ = block_norm(model, weights);
 }
 
+// peft 0.20 peft_model.py, PeftModelForSequenceClassification: the score is trained whole, as a copy beside the frozen one.
+void Decoder::make_score() {
+  head_ = Linear(model.hidden_size, 1, false, weights, "score");
+  Run& run = active_run();
+  const FineTuning& tuning = run.settings.fine_tuning;
+  if (tuning.rank == 0) return;
+  const Set<bool> trained(run.new_parameters.frozen, false);
+  const DType format = tuning.quantization == Quantization::none ? weights : tuning.dtype;
+  frozen_score_ = std::exchange(head_.weight, make_parameter({1, model.hidden_size}, format, "score"));
+  run.tape.adapter_elements += Size(model.hidden_size).recorded();
+}
+
 void Decoder::make_language_head() {
   const Place place("head");
-  if (model.tie_word_embeddings) {
+  if (model.scores_sequences) {
+    make_score();
+  } else if (model.tie_word_embeddings) {
     head_.weight = embedding_;
     head_.role = "logits";
     head_.split = weight_split(head_.role);

@@ -23,6 +23,11 @@ class Decoder : public Architecture {
   Tensor embedding_;
   NormLayer norm_;
   Linear head_;
+
+ private:
+  void make_score();
+
+  Tensor frozen_score_;  ///< beside adapters: the score as it was, of which head_ is a copy
 };
 
 /// Channels of a head that RoPE turns, in layers of this kind.

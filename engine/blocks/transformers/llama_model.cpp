@@ -165,6 +165,7 @@ ForwardState LlamaModel::begin(const Tensor& ids, AttentionKernel attention) {
 }
 
 Tensor LlamaModel::head(Tensor hidden) {
+  if (model.scores_sequences) return Decoder::head(std::move(hidden));
   if (form_.scaled_output) scaled_output_ = hidden = multiply_number(std::move(hidden));
   if (form_.fp32_residuals) hidden = to(std::move(hidden), head_.weight.dtype());
   // transformers 4.45, models/llama/modeling_llama.py: hidden_states[:, -num_logits_to_keep:, :]

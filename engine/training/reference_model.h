@@ -1,0 +1,54 @@
+// The model that a policy is compared with, as TRL's trainers run it: without autograd and without recomputation.
+//
+// A frozen copy of the weights, or the policy itself with its adapters disabled. TRL f2cd5771 trainer/dpo_trainer.py,
+// trainer/grpo_trainer.py, models/utils.py: prepare_fsdp.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/blocks/causal_model.h"
+#include "engine/config.h"
+#include "engine/config/formats.h"
+#include "engine/tensor/run.h"
+
+namespace trainmem {
+
+/// The reference that a recipe's words mean; never automatic, and none where the objective has none.
+ReferenceModel reference_of(const Recipe& recipe);
+
+/// Whether a second copy of the weights is there.
+inline bool holds_reference(const Recipe& recipe) { return reference_of(recipe) == ReferenceModel::copy; }
+
+/// The model as the trainer leaves it for training: modules of dropout do nothing (disable_dropout_in_model); what
+/// calls functions goes on.
+Model without_dropout_modules(const Model& model);
+
+/// The same in evaluation, where nothing drops.
+Model in_evaluation(const Model& model);
+
+class ReferenceRunner {
+ public:
+  /// Makes the reference's weights, if there are some of its own. `slots`: the policy's layers.
+  ReferenceRunner(const Config& config, const std::vector<LayerSlot>& slots, Run& run);
+  ReferenceModel kind() const { return kind_; }
+  /// Logits of the policy, of all positions or of the last `positions`.
+  Tensor policy_logits(CausalModel& policy, const Tensor& ids, const Size& positions = {}) const;
+  /// The reference's, without autograd. `policy`: the reference once its adapters are disabled.
+  Tensor logits(CausalModel& policy, const Tensor& ids, const Size& positions = {});
+
+ private:
+  void make_copy(const Config& config, const std::vector<LayerSlot>& slots);
+  Tensor logits_of_copy(const Tensor& ids, const Size& positions);
+
+  Run& run_;
+  const Formats formats_;
+  const ReferenceModel kind_;
+  const bool converts_;                     ///< logits to fp32
+  const bool is_one_group_;                 ///< the copy is gathered whole: FSDP2
+  std::unique_ptr<ModuleWrapper> wrapper_;  ///< of the copy, whose weights are shards; null: they are whole
+  std::unique_ptr<CausalModel> copy_;
+  std::vector<RegisteredParameter> parameters_;  ///< of the copy: no optimizer is given them
+};
+
+}  // namespace trainmem
