@@ -151,10 +151,12 @@ Tensor Fsdp1::after_forward(int index, Tensor output) {
 }
 
 // Each forward has views of its own of the flat parameter: what a second one's backward gives is laid flat at once
-// (_flat_param.py, _get_unflat_views: torch.split), and added to the others' there.
+// (_flat_param.py, _get_unflat_views: torch.split), and added to the others' there. Those of a forward without autograd,
+// before others, have none.
 void Fsdp1::note_forward(std::size_t index) {
   Group& group = groups_[index];
   const bool ran = std::find(forward_order_.begin(), forward_order_.end(), index) != forward_order_.end();
+  if (!ran && !active_run().grad_enabled) return;
   forward_order_.push_back(index);
   if (!ran || is_whole()) return;
   group.ran_twice = true;

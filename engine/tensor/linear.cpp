@@ -45,6 +45,17 @@ bool linear_keeps_input() {
   return hooks != nullptr && hooks->linear_keeps_input();
 }
 
+/// Whether torch.matmul makes one product of rows, for which it copies what cannot be viewed so: where the weight wants a
+/// gradient. Else each sequence is multiplied by the weight. pytorch aten/src/ATen/native/LinearAlgebra.cpp: should_fold.
+bool folds(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (weight.requires_grad() || bias.defined()) return true;
+  for (int i = 0; i + 2 < x.rank(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (x->strides[at] != x->strides[at + 1] * x.size(i + 1)) return false;
+  }
+  return true;
+}
+
 /// The shape of a weight that maps in to out.
 enum class WeightLies { out_in, in_out };
 
@@ -56,25 +67,25 @@ Tensor product(Factors factors, WeightLies lies, const char* role, bool keeps_fr
   Tensor x = std::move(factors.x);
   Shape shape = x.shape();
   shape[-1] = out;
-  // A product of more than two dimensions is folded into rows; what cannot be viewed so is copied.
-  if (x.rank() != 2) {
-    const Shape rows{x.elements() / x.size(-1), x.size(-1)};
-    x = reshape(std::move(x), rows);
+  const Size rows = x.elements() / x.size(-1);
+  if (x.rank() != 2 && folds(x, weight, bias)) {
+    const Shape folded{rows, x.size(-1)};
+    x = reshape(std::move(x), folded);
   }
   const Ref<Node> node = begin_node(linear_rule, {&x, &weight, &bias});
   const bool keeps_x = wants(node, 1) || (node && keeps_frozen_input);
   if (keeps_x) keep(node, x);
   if (wants(node, 0)) keep(node, weight);
   const auto make = [&] {
-    note_linear(Pass::forward, x.size(0), weight.elements(), bytes_of(weight));
-    return allocate({x.size(0), out}, x.dtype(), {&linear_rule, role});
+    note_linear(Pass::forward, rows, weight.elements(), bytes_of(weight));
+    return allocate({rows, out}, x.dtype(), {&linear_rule, role});
   };
   Tensor result = bias.defined() ? make() : selected_product(weight.shape(), make);
   if (node)
-    node->backward = [x_shape = x.shape(), weight_shape = weight.shape(), weight_bytes = bytes_of(weight),
+    node->backward = [rows, x_shape = x.shape(), weight_shape = weight.shape(), weight_bytes = bytes_of(weight),
                       biased = bias.defined(), keeps_x, transposed = lies == WeightLies::out_in](Backward& b) {
       const Tensor& gradient = b.gradient();
-      note_linear_backward(x_shape[0], weight_shape.elements(), weight_bytes, b.wants(0), b.wants(1));
+      note_linear_backward(rows, weight_shape.elements(), weight_bytes, b.wants(0), b.wants(1));
       const auto give_weight = [&] {
         if (!b.wants(1)) return;
         Tensor weight_gradient = allocate(weight_shape, gradient.dtype(), {&linear_rule, "weight gradient"});

@@ -46,12 +46,12 @@ Tensor PolicyTuning::whole_sequences(const Size& sequences, const char* role) co
 
 /// Log-probabilities of the completions by `logits`. Logits of one micro-batch live until the next one's are there.
 template <class Logits>
-Tensor PolicyTuning::scores(const Logits& logits, std::int64_t most) const {
+Tensor PolicyTuning::scores(const Logits& logits, const Tensor& of_step, std::int64_t most) const {
   const Set<bool> without_autograd(run_.grad_enabled, false);
   const Size micro_batches = recipe_.gradient_accumulation_steps;
   const std::int64_t turns = std::min(micro_batches.recorded(), most);
   const Size tokens = recipe_.completion_length;
-  const Tensor ids = whole_sequences(recipe_.micro_batch_size, "token ids");
+  const Tensor ids = part_of(of_step);
   Tensor output;
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < turns; ++i) {
@@ -82,8 +82,8 @@ void PolicyTuning::begin_step(CausalModel& policy, std::int32_t step, std::int64
       const auto by_reference = [&](const Tensor& of_ids, const Size& positions) {
         return reference_.logits(policy, of_ids, positions);
       };
-      if (recipe_.old_log_probabilities) made.old = scores(by_policy, most);
-      if (has_reference) made.reference = scores(by_reference, most);
+      if (recipe_.old_log_probabilities) made.old = scores(by_policy, ids, most);
+      if (has_reference) made.reference = scores(by_reference, ids, most);
       made.advantages = allocate({sequences}, DType::float32, {&batch_rule, "advantages"});
     }
     for (const Tensor& tokens : made.tokens) batch.tokens.push_back(copy_of(tokens));  // shuffle_sequence_dict

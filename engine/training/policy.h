@@ -33,7 +33,7 @@ class PolicyTuning : public ObjectiveStep {
   Batch new_batch() const;
   Tensor whole_sequences(const Size& sequences, const char* role) const;
   template <class Logits>
-  Tensor scores(const Logits& logits, std::int64_t most) const;
+  Tensor scores(const Logits& logits, const Tensor& of_step, std::int64_t most) const;
   Tensor part_of(const Tensor& of_step) const;
 
   Run& run_;
