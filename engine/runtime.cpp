@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/config/shard_group.h"
+#include "engine/verdict.h"
 
 namespace trainmem {
 namespace {
@@ -70,6 +71,20 @@ RuntimeRow context_row(GpuArchitecture g) {
   }
 }
 
+/// Of the capacity that the runtime gives a program.
+RuntimeRow vllm_row(const Config& config) {
+  const Bytes known = usable_capacity(config.gpu);
+  const Bytes capacity = known > 0 ? known : config.gpu.memory_bytes;
+  const auto bytes = static_cast<Bytes>(config.recipe.vllm_memory_fraction * static_cast<double>(capacity));
+  RuntimeRow row;
+  row.name = "vLLM";
+  row.bytes = {bytes, bytes, bytes};
+  row.why = "weights and KV cache of the engine that writes completions in the same process, up to a share of the GPU";
+  row.source =
+      "TRL trainer/grpo_config.py: vllm_gpu_memory_utilization, vllm_mode colocate; generation/vllm_generation.py";
+  return row;
+}
+
 struct Communicator {
   const char* name;
   std::int64_t ranks;
@@ -132,6 +147,7 @@ std::vector<RuntimeRow> runtime_rows(const Config& config) {
   const Recipe& recipe = config.recipe;
   std::vector<RuntimeRow> rows;
   rows.push_back(context_row(config.gpu.architecture));
+  if (recipe.objective == Objective::grpo && recipe.vllm_memory_fraction > 0) rows.push_back(vllm_row(config));
 
   const Size group = shard_group(recipe);
   const Communicator communicators[] = {

@@ -15,4 +15,9 @@ inline Size sequences_of_micro_batch(const Recipe& recipe) {
   return takes_pairs(recipe) ? recipe.micro_batch_size * 2 : recipe.micro_batch_size;
 }
 
+/// Tokens of a sequence that the policy wrote; where there are no more, all but the first.
+inline Size completion_tokens(const Recipe& recipe) {
+  return minimum(recipe.completion_length, recipe.sequence_length - Size(1));
+}
+
 }  // namespace trainmem

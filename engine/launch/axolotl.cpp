@@ -1,5 +1,6 @@
 // axolotl's YAML. Source: axolotl-ai-cloud/axolotl, utils/schemas/config.py (keys), utils/config/__init__.py
-// (resolve_dtype: weights are loaded in the format of the computation), loaders/model.py (quantisation).
+// (resolve_dtype: weights are loaded in the format of the computation), loaders/model.py (quantisation),
+// utils/schemas/trl.py.
 #include <iterator>
 
 #include "engine/config/values.h"
@@ -57,7 +58,15 @@ constexpr KeyRule rules[] = {
     {"context_parallel_size", nullptr, "*", "Context parallelism of transformers' classes is not modelled."},
     {"sequence_parallel_degree", nullptr, "*", "Context parallelism of transformers' classes is not modelled."},
     {"rl", "/recipe/objective", "dpo", "dpo"},
+    {"rl", "/recipe/objective", "grpo", "grpo"},
+    {"rl", "/recipe/objective", "orpo", "orpo"},
+    {"rl", "/recipe/objective", "simpo", "simpo"},
     {"rl", nullptr, "*", other_loss},
+    {"reward_model", "/recipe/objective", "true", "reward"},
+    {"trl.max_completion_length", "/recipe/completion_length"},
+    {"trl.num_iterations", "/recipe/old_log_probabilities", "1", "0"},
+    {"trl.num_iterations", "/recipe/old_log_probabilities", "*", "1"},
+    {"trl.use_vllm", "/recipe/old_log_probabilities", "true", "1"},  // vLLM itself runs as a server
     {"rl_adapter_ref_model", "/recipe/reference_model", "true", "copy"},
     {"precompute_ref_log_probs", "/recipe/reference_model", "true", "precomputed"},
     {"torch_compile", nullptr, "true", "The model compiled as one whole is not modelled."},
@@ -102,6 +111,12 @@ void finish(SettingsReading& reading) {
   take_fsdp(reading, reading.find("fsdp") != nullptr ? "fsdp" : "fsdp_version");
   take_deepspeed(reading, "deepspeed");
   finish_adapters(reading);
+  const std::string* beta = reading.find("trl.beta");
+  if (beta != nullptr && reading.out().config.recipe.objective == Objective::grpo) {
+    const bool none = beta->find_first_not_of("0.") == std::string::npos;
+    const char* with = reading.out().config.recipe.lora.rank > 0 ? "base" : "copy";
+    reading.apply("trl.beta", "/recipe/reference_model", none ? "none" : with);
+  }
   take_precision(reading);
   const Recipe& recipe = reading.out().config.recipe;
   const std::string* bf16 = reading.find("bf16");

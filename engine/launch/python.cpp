@@ -7,6 +7,7 @@
 
 #include "engine/launch/fine_tuning.h"
 #include "engine/launch/python_calls.h"
+#include "engine/launch/trl.h"
 
 namespace trainmem {
 namespace {
@@ -26,9 +27,7 @@ constexpr Renamed renamed[] = {
     {"use_gradient_checkpointing", "gradient_checkpointing"},
 };
 
-constexpr std::string_view arguments_calls[] = {"TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig",
-                                                "DPOConfig"};
-constexpr std::string_view other_losses[] = {"ORPOConfig", "KTOConfig", "CPOConfig", "GRPOConfig", "RewardConfig"};
+constexpr std::string_view arguments_calls[] = {"TrainingArguments", "Seq2SeqTrainingArguments", "KTOConfig"};
 constexpr std::string_view trainers[] = {"Trainer",    "Seq2SeqTrainer", "SFTTrainer",  "DPOTrainer",   "ORPOTrainer",
                                          "KTOTrainer", "CPOTrainer",     "GRPOTrainer", "RewardTrainer"};
 constexpr std::string_view other_calls[] = {"LoraConfig", "BitsAndBytesConfig", "prepare_model_for_kbit_training",
@@ -55,12 +54,13 @@ bool is_wanted(std::string_view name) {
   if (last == "get_peft_model") return is_unsloth(name);
   if (last == "from_pretrained") {
     const std::string_view of_class = receiver(name);
-    for (const std::string_view part : {"ForCausalLM", "ForImageTextToText", "ForConditionalGeneration"}) {
+    for (const std::string_view part :
+         {"ForCausalLM", "ForSequenceClassification", "ForImageTextToText", "ForConditionalGeneration"}) {
       if (of_class.find(part) != std::string_view::npos && of_class.substr(0, 4) != "Peft") return true;
     }
     return is_unsloth(name);
   }
-  return one_of(arguments_calls, last) || one_of(other_losses, last) || one_of(trainers, last) ||
+  return one_of(arguments_calls, last) || trl_call(last) != nullptr || one_of(trainers, last) ||
          one_of(other_calls, last);
 }
 
@@ -124,12 +124,12 @@ Settings read(std::string_view text) {
       add_trainer(call, out);
       continue;
     }
-    if (name == "SFTConfig") out.push_back({"sft", name});
-    if (name == "DPOConfig") out.push_back({"dpo", name});
-    if (one_of(other_losses, name)) out.push_back({name, ""});
-    const bool arguments = one_of(arguments_calls, name) || one_of(other_losses, name);
+    const TrlTrainer* trainer = trl_call(name);
+    if (trainer != nullptr) out.push_back({trainer->key, name});
+    if (name == "KTOConfig") out.push_back({name, ""});
+    const bool arguments = one_of(arguments_calls, name) || trainer != nullptr;
     if (arguments && !has(call, "per_device_train_batch_size"))
-      out.push_back({name == "SFTConfig" || name == "DPOConfig" ? name : "TrainingArguments", ""});
+      out.push_back({trainer != nullptr ? name : "TrainingArguments", ""});
     if (name == "LoraConfig" || name == "get_peft_model")
       out.push_back({"use_peft", is_unsloth(call.name) ? call.name : name});
     if (name == "get_peft_model" && !has(call, "r")) out.push_back({"lora_r", "16"});

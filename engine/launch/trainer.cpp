@@ -6,6 +6,7 @@
 
 #include "engine/config/values.h"
 #include "engine/launch/fine_tuning.h"
+#include "engine/launch/trl.h"
 #include "engine/text/json_tree.h"
 
 namespace trainmem {
@@ -19,6 +20,10 @@ constexpr KeyRule rules[] = {
     {"TrainingArguments", "/recipe/micro_batch_size", "", default_batch},  // calls without a batch size
     {"SFTConfig", "/recipe/micro_batch_size", "", default_batch},
     {"DPOConfig", "/recipe/micro_batch_size", "", default_batch},
+    {"GRPOConfig", "/recipe/micro_batch_size", "", default_batch},
+    {"RewardConfig", "/recipe/micro_batch_size", "", default_batch},
+    {"ORPOConfig", "/recipe/micro_batch_size", "", default_batch},
+    {"CPOConfig", "/recipe/micro_batch_size", "", default_batch},
     {"per_device_train_batch_size", "/recipe/micro_batch_size"},
     {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps"},
     {"max_length", "/recipe/sequence_length"},
@@ -80,8 +85,6 @@ constexpr KeyRule rules[] = {
     {"fsdp_config.fsdp_offload_params", "/recipe/offload_parameters", "true", "1"},
     {"fsdp_config.fsdp_offload_params", "/recipe/offload_optimizer", "true", "1"},
     {"torch_compile", nullptr, "true", whole_model},
-    {"loss_type", "/recipe/loss", "nll", "full"},
-    {"loss_type", "/recipe/loss", "chunked_nll", "chunked"},
     {"neftune_noise_alpha", nullptr, "*", uncounted},
     {"auto_find_batch_size", nullptr, "true", "The micro-batch that fits is found while the run goes on."},
     {"config_file", nullptr, "*", other_file},
@@ -96,11 +99,7 @@ constexpr KeyRule rules[] = {
     {"bnb_4bit_quant_storage", nullptr, "*", uncounted},
     {"precompute_ref_log_probs", "/recipe/reference_model", "true", "precomputed"},
     {"ref_model", "/recipe/reference_model", "copy", "copy"},
-    {"ORPOConfig", nullptr, "", other_loss},
     {"KTOConfig", nullptr, "", other_loss},
-    {"CPOConfig", nullptr, "", other_loss},
-    {"GRPOConfig", nullptr, "", other_loss},
-    {"RewardConfig", nullptr, "", other_loss},
 };
 
 /// What the Trainer is told in the same words everywhere.
@@ -115,15 +114,7 @@ void finish_common(SettingsReading& reading) {
   take_deepspeed(reading, "deepspeed_config_file");
 }
 
-/// Which of TRL's scripts or configurations it is: "sft", "dpo", or null.
-const char* trl_key(const SettingsReading& reading) {
-  for (const char* key : {"sft", "dpo"}) {
-    if (reading.find(key) != nullptr) return key;
-  }
-  return nullptr;
-}
-
-bool is_trl(const SettingsReading& reading) { return trl_key(reading) != nullptr; }
+bool is_trl(const SettingsReading& reading) { return trl_trainer(reading) != nullptr; }
 
 bool is_said(const SettingsReading& reading, const char* key) {
   return reading.find(key) != nullptr || reading.is_unread(key);
@@ -159,14 +150,15 @@ void finish_adapters(SettingsReading& reading) {
 
 /// TRL's own defaults.
 void finish_trl(SettingsReading& reading) {
-  const char* key = trl_key(reading);
+  const TrlTrainer& trainer = *trl_trainer(reading);
+  const char* key = trainer.key;
   reading.note(key, "/recipe/training_loop", "trainer");
-  if (std::string_view(key) == "dpo") reading.apply(key, "/recipe/objective", "dpo");
   if (!is_said(reading, "gradient_checkpointing")) reading.apply(key, "/recipe/recomputation", "full");
   if (!is_said(reading, "max_length") && !is_said(reading, "max_seq_length"))
     reading.apply(key, "/recipe/sequence_length", "1024");
   if (reading.find("bf16") == nullptr && !is_set(reading, "fp16"))
     reading.apply(key, "/recipe/precision", "bf16_autocast");
+  take_objective(reading, trainer);
 }
 
 void finish(SettingsReading& reading) {
@@ -211,6 +203,29 @@ void take_frozen_layers(SettingsReading& reading) {
   reading.apply(by, "/recipe/frozen_head", "1");
 }
 
+/// hparams/finetuning_args.py: pref_loss; train/rm: a head for values beside that of the vocabulary.
+void take_stage(SettingsReading& reading) {
+  const std::string* stage = reading.find("stage");
+  if (stage == nullptr || *stage == "sft" || *stage == "pt") return;
+  const char* of_dpo =
+      "Counted is the step of TRL's trainer: LLaMA-Factory's own takes log-probabilities of all sequences at once, "
+      "which is more.";
+  if (*stage == "dpo") {
+    const std::string* loss = reading.find("pref_loss");
+    const bool alone = loss != nullptr && (*loss == "orpo" || *loss == "simpo");
+    reading.apply("stage", "/recipe/objective", "dpo");
+    if (alone) reading.apply("pref_loss", "/recipe/objective", *loss);
+    reading.out().unused.push_back({"stage", *stage, of_dpo});
+  } else if (*stage == "rm") {
+    reading.apply("stage", "/recipe/objective", "reward");
+    reading.out().unused.push_back({"stage", *stage,
+                                    "Counted is the step of TRL's RewardTrainer: LLaMA-Factory's model keeps the head "
+                                    "and its logits beside the score, which is more."});
+  } else {
+    reading.leave("stage", other_loss);
+  }
+}
+
 /// Weights are loaded in the format of the computation; those that are trained are made fp32, unless pure_bf16 is set.
 void finish_llamafactory(SettingsReading& reading) {
   finish_common(reading);
@@ -231,15 +246,7 @@ void finish_llamafactory(SettingsReading& reading) {
   } else {
     reading.leave("finetuning_type", "Counted are lora, freeze and full.");
   }
-  const std::string* stage = reading.find("stage");
-  if (stage != nullptr && *stage == "dpo") {
-    reading.apply("stage", "/recipe/objective", "dpo");
-    reading.out().unused.push_back({"stage", *stage,
-                                    "Counted is the step of TRL's DPOTrainer: LLaMA-Factory's own takes "
-                                    "log-probabilities of all sequences at once, which is more."});
-  } else if (stage != nullptr && *stage != "sft" && *stage != "pt") {
-    reading.leave("stage", other_loss);
-  }
+  take_stage(reading);
   take_precision(reading);
   if (is_set(reading, "pure_bf16")) {
     reading.apply("pure_bf16", "/recipe/precision", "bf16");
@@ -261,11 +268,7 @@ Settings read(std::string_view text) {
   Settings out = read_yaml(text);
   if (is_trainer(out)) return out;
   out = read_dataclass_arguments(text);
-  for (const std::string_view script : {"sft.py", "trl sft", "dpo.py", "trl dpo"}) {
-    if (text.find(script) == std::string_view::npos) continue;
-    out.push_back({script.find("sft") == std::string_view::npos ? "dpo" : "sft", std::string(script)});
-    break;
-  }
+  if (const TrlTrainer* trainer = trl_script(text)) out.push_back({trainer->key, trainer->script});
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/blocks/transformers/gated_delta_net.h"
 #include "engine/blocks/transformers/separate_experts.h"
 #include "engine/config/layer_types.h"
+#include "engine/config/sequences.h"
 
 namespace trainmem {
 
@@ -21,7 +22,17 @@ std::vector<std::string> not_counted(const Config& config) {
        type == "mpt" || type == "xglm" || config.model.attention_sinks) &&
       recipe.attention != AttentionKernel::eager)
     sentences.emplace_back("transformers has eager attention only for this model: that is what is counted.");
-  if (recipe.objective == Objective::dpo)
+  if (recipe.objective == Objective::grpo) {
+    sentences.emplace_back(
+        "How completions are written: transformers' generate with its cache of keys and values, or what vLLM captures "
+        "beyond its share of the GPU. A model that rates them.");
+    sentences.emplace_back(
+        "Prompts and completions are taken to fill sequence_length: shorter ones are padded, and then SDPA takes a "
+        "mask, which flash attention cannot.");
+    if (config.model.experts.num_experts > 0)
+      sentences.emplace_back("The routers' loss, which GRPOTrainer adds unless router_aux_loss_coef is 0.");
+  }
+  if (takes_pairs(recipe))
     sentences.emplace_back(
         "Chosen and rejected sequences are taken to fill sequence_length: shorter ones are padded, and then SDPA takes "
         "a"

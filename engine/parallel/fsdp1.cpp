@@ -151,12 +151,10 @@ Tensor Fsdp1::after_forward(int index, Tensor output) {
 }
 
 // Each forward has views of its own of the flat parameter: what a second one's backward gives is laid flat at once
-// (_flat_param.py, _get_unflat_views: torch.split), and added to the others' there. Those of a forward without autograd,
-// before others, have none.
+// (_flat_param.py, _get_unflat_views: torch.split), and added to the others' there.
 void Fsdp1::note_forward(std::size_t index) {
   Group& group = groups_[index];
   const bool ran = std::find(forward_order_.begin(), forward_order_.end(), index) != forward_order_.end();
-  if (!ran && !active_run().grad_enabled) return;
   forward_order_.push_back(index);
   if (!ran || is_whole()) return;
   group.ran_twice = true;
@@ -221,8 +219,11 @@ void Fsdp1::free_after_forward(Group& group) const {
   if (!group.root && (is_whole() || !words_.stays_gathered)) free_gathered(group);
 }
 
-/// The root's forward ends with the loss, where the model computes it.
+/// The root's forward ends with the loss, where the model computes it. One without autograd, before others, leaves no
+/// views that have a backward.
 void Fsdp1::end_forward() {
+  const auto awaits = [](const Group& group) { return group.awaits_backward; };
+  if (!active_run().grad_enabled && std::none_of(groups_.begin(), groups_.end(), awaits)) forward_order_.clear();
   for (Group& group : groups_) {
     if (!group.root) continue;
     if (is_whole()) group.flat.reset();

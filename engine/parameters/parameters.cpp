@@ -82,7 +82,7 @@ ParameterTensors final_parameters(const Model& model) {
     b.norm("head.norm.weight", "head.norm.bias");
   }
   if (model.scores_sequences) {
-    b.linear("score.weight", nullptr, Kind::head, 1, model.hidden_size, ParameterSplit::replicated);
+    b.linear("score.weight", nullptr, Kind::head, 1, embedding_width(model), ParameterSplit::replicated);
     return b.list;
   }
   b.linear("head.weight", model.lm_head_bias ? "head.bias" : nullptr, Kind::head, model.vocab_size,

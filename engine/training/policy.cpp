@@ -5,6 +5,7 @@
 
 #include "engine/blocks/policy_loss.h"
 #include "engine/blocks/token_log_probabilities.h"
+#include "engine/config/sequences.h"
 #include "engine/tensor/ops.h"
 
 namespace trainmem {
@@ -32,7 +33,7 @@ PolicyTuning::PolicyTuning(const Config& config, const std::vector<LayerSlot>& s
 PolicyTuning::Batch PolicyTuning::new_batch() const {
   const Size sequences = recipe_.micro_batch_size * recipe_.gradient_accumulation_steps;
   Batch batch;
-  for (const Size& length : {recipe_.sequence_length - recipe_.completion_length, recipe_.completion_length}) {
+  for (const Size& length : {recipe_.sequence_length - completion_tokens(recipe_), completion_tokens(recipe_)}) {
     for (const char* role : {"token ids", "mask"})
       batch.tokens.push_back(allocate({sequences, length}, DType::int64, {&batch_rule, role}));
   }
@@ -49,8 +50,8 @@ template <class Logits>
 Tensor PolicyTuning::scores(const Logits& logits, const Tensor& of_step, std::int64_t most) const {
   const Set<bool> without_autograd(run_.grad_enabled, false);
   const Size micro_batches = recipe_.gradient_accumulation_steps;
-  const std::int64_t turns = std::min(micro_batches.recorded(), most);
-  const Size tokens = recipe_.completion_length;
+  const std::int64_t turns = std::min(micro_batches.value(), most);
+  const Size tokens = completion_tokens(recipe_);
   const Tensor ids = part_of(of_step);
   Tensor output;
   std::vector<Tensor> parts;
@@ -107,7 +108,7 @@ Tensor PolicyTuning::part_of(const Tensor& of_step) const {
 
 Tensor PolicyTuning::loss(CausalModel& policy, std::int32_t step, const std::string& name) {
   const Size sequences = recipe_.micro_batch_size;
-  const Size tokens = recipe_.completion_length;
+  const Size tokens = completion_tokens(recipe_);
   const Tensor ids = whole_sequences(sequences, "token ids");
   const Tensor attention_mask = whole_sequences(sequences, "attention mask");
   Tensor log_probabilities;

@@ -224,6 +224,7 @@ class StepRules : Rules {
     check_adapters();
     check_recomputed_modules();
     check_frozen();
+    check_objective();
   }
 
  private:
@@ -242,7 +243,25 @@ class StepRules : Rules {
     if (recipe_.lora.rank > 0 && (recipe_.frozen_layers > 0 || recipe_.frozen_head))
       contradiction("/recipe/frozen_layers", "Beside adapters every weight of the model is frozen.",
                     "Set it to 0 and frozen_head to false, or the rank of lora to 0.", {"/recipe/lora/rank", "0"});
-    if (recipe_.objective != Objective::dpo) return;
+  }
+
+  void check_objective() {
+    const ReferenceModel reference = recipe_.reference_model;
+    const bool grpo = recipe_.objective == Objective::grpo;
+    if (grpo && recipe_.completion_length >= recipe_.sequence_length)
+      issues_.push_back(
+          {"out_of_range",
+           "/recipe/completion_length",
+           "A sequence has only " + text(recipe_.sequence_length) + " tokens, of which some are the prompt.",
+           "Give fewer, or a longer sequence_length.",
+           {"/recipe/completion_length", text(recipe_.sequence_length / Size(2))}});
+    if (grpo && reference == ReferenceModel::precomputed)
+      contradiction("/recipe/reference_model", "Of completions written while training nothing can be precomputed.",
+                    "Choose copy, or none.", {"/recipe/reference_model", "none"});
+    if (recipe_.objective == Objective::dpo && reference == ReferenceModel::none)
+      contradiction("/recipe/reference_model", "dpo compares the policy with a reference.",
+                    "Choose another, or objective simpo, which has none.", {"/recipe/reference_model", "auto"});
+    if (recipe_.objective != Objective::dpo && !grpo) return;
     if (recipe_.lora.rank == 0 && recipe_.reference_model == ReferenceModel::base)
       contradiction("/recipe/reference_model", "Without adapters the model's own weights change as it is trained.",
                     "Choose copy or precomputed, or give a rank of lora.", {"/recipe/reference_model", "copy"});

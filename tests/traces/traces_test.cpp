@@ -101,6 +101,9 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"drawn_ddp", 0},
       {"drawn_zero", 0},
       {"preference", 0},
+      {"policy", 0},
+      {"reward", 0},
+      {"pairs", 0},
       {"frozen", 0},
   }));
   CAPTURE(file);

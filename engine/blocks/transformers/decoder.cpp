@@ -14,16 +14,18 @@ void Decoder::make_final_norm() {
   norm_ = block_norm(model, weights);
 }
 
-// peft 0.20 peft_model.py, PeftModelForSequenceClassification: the score is trained whole, as a copy beside the frozen one.
+// peft 0.20 peft_model.py, PeftModelForSequenceClassification: the score is trained whole, as a copy beside the frozen
+// one.
 void Decoder::make_score() {
-  head_ = Linear(model.hidden_size, 1, false, weights, "score");
+  const Size width = model.word_embed_proj_dim > 0 ? Size(model.word_embed_proj_dim) : model.hidden_size;
+  head_ = Linear(width, 1, false, weights, "score");
   Run& run = active_run();
   const FineTuning& tuning = run.settings.fine_tuning;
   if (tuning.rank == 0) return;
   const Set<bool> trained(run.new_parameters.frozen, false);
   const DType format = tuning.quantization == Quantization::none ? weights : tuning.dtype;
-  frozen_score_ = std::exchange(head_.weight, make_parameter({1, model.hidden_size}, format, "score"));
-  run.tape.adapter_elements += Size(model.hidden_size).recorded();
+  frozen_score_ = std::exchange(head_.weight, make_parameter({1, width}, format, "score"));
+  run.tape.adapter_elements += width.recorded();
 }
 
 void Decoder::make_language_head() {
