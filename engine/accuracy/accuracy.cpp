@@ -35,6 +35,9 @@ constexpr FileKind file_kinds[] = {
     {"zero", "ZeRO 1, 2 and 3"},
     {"plain_runs", "without a dispatch mode"},
     {"preference", "preference tuning (DPO)"},
+    {"policy", "policies (GRPO)"},
+    {"reward", "reward models"},
+    {"pairs", "pairs without a reference (ORPO, CPO, SimPO)"},
     {"frozen", "frozen layers and head"},
 };
 

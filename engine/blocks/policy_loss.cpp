@@ -15,8 +15,7 @@ constexpr Rule temperature_rule{
     "_get_per_token_logps_and_entropies: logits.div_(temperature)"};
 constexpr Rule view_rule{"as_strided", "",
                          "derivatives.yaml: as_strided (as_strided_backward), of a view that was written in place"};
-constexpr Rule minimum_rule{"minimum", "both operands: the gradient goes to the smaller",
-                            "derivatives.yaml: minimum"};
+constexpr Rule minimum_rule{"minimum", "both operands: the gradient goes to the smaller", "derivatives.yaml: minimum"};
 constexpr Rule mean_rule{"masked mean", "completion mask", trainer};
 
 /// torch.min(a, b), of which both want a gradient.

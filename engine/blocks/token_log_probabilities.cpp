@@ -54,7 +54,9 @@ Tensor entropy_from_logits(const Tensor& logits) {
   const Size vocabulary = logits.size(2);
   const Size rows = logits.size(0) * logits.size(1);
   const DType dtype = logits.dtype();
-  const Tensor flat = reshape(detach(logits), {rows, vocabulary});  // a copy where sequences lie apart
+  Tensor flat = detach(logits);
+  if (logits.size(0) > 1) flat = contiguous(std::move(flat), "flat logits");  // sequences lie apart
+  flat = view(std::move(flat), {rows, vocabulary});
   const Tensor entropies = allocate({rows}, dtype, {&entropy_rule});
   Tensor probabilities;  // a variable of the loop: two of its turns show all that is ever alive together
   for (int i = 0; i < 2; ++i) {

@@ -327,6 +327,48 @@ TEST_CASE("TRL's script for DPO: the published command with LoRA") {
   CHECK(value(import, "/recipe/precision") == "bf16_autocast");
 }
 
+// huggingface/trl f2cd5771, docs/source/lora_without_regret.md
+TEST_CASE("TRL's script for GRPO: the published command with LoRA") {
+  const Import import = import_text(R"(uv run grpo.py \
+    --model_name_or_path Qwen/Qwen3-0.6B \
+    --beta 0.0 \
+    --max_completion_length 4096 \
+    --num_generations 16 \
+    --gradient_accumulation_steps 8 \
+    --per_device_train_batch_size 1 \
+    --use_peft \
+    --lora_r 1 \
+    --lora_target_modules all-linear \
+    --use_vllm \
+    --vllm_mode colocate)");
+  CHECK(import.format == "trainer");
+  CHECK(value(import, "/recipe/objective") == "grpo");
+  CHECK(value(import, "/recipe/completion_length") == "4096");
+  CHECK(value(import, "/recipe/sequence_length") == "4608");
+  CHECK(value(import, "/recipe/reference_model") == "none");
+  CHECK(value(import, "/recipe/old_log_probabilities") == "1");
+  CHECK(value(import, "/recipe/vllm_memory_fraction") == "0.3");
+  CHECK(value(import, "/recipe/lora/rank") == "1");
+}
+
+TEST_CASE("axolotl and LLaMA-Factory YAML: policies, reward models and pairs without a reference") {
+  const Import grpo = import_text(
+      "base_model: meta-llama/Llama-3.1-8B\nrl: grpo\nmicro_batch_size: 1\nsequence_len: 2048\n"
+      "trl:\n  beta: 0.001\n  max_completion_length: 256\n  use_vllm: true\n");
+  CHECK(value(grpo, "/recipe/objective") == "grpo");
+  CHECK(value(grpo, "/recipe/completion_length") == "256");
+  CHECK(value(grpo, "/recipe/reference_model") == "copy");
+  CHECK(value(grpo, "/recipe/old_log_probabilities") == "1");
+  CHECK(value(import_text("base_model: meta-llama/Llama-3.1-8B\nrl: orpo\n"), "/recipe/objective") == "orpo");
+  CHECK(value(import_text("base_model: meta-llama/Llama-3.1-8B\nreward_model: true\n"), "/recipe/objective") ==
+        "reward");
+  const std::string llama = "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nfinetuning_type: lora\n";
+  const Import rm = import_text(llama + "stage: rm\ncutoff_len: 2048\n");
+  CHECK(value(rm, "/recipe/objective") == "reward");
+  CHECK(why(rm, "stage").find("more") != std::string::npos);
+  CHECK(value(import_text(llama + "stage: dpo\npref_loss: simpo\ncutoff_len: 2048\n"), "/recipe/objective") == "simpo");
+}
+
 TEST_CASE("axolotl and LLaMA-Factory YAML: preferences, and layers that are frozen") {
   const Import axolotl = import_text("base_model: meta-llama/Llama-3.1-8B\nrl: dpo\nmicro_batch_size: 1\n");
   CHECK(value(axolotl, "/recipe/objective") == "dpo");

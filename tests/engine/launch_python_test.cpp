@@ -148,7 +148,29 @@ trainer = SFTTrainer(model = model, tokenizer = tokenizer, args = TrainingArgume
 }
 
 TEST_CASE("Python: a loss that is not counted is named") {
-  CHECK(why(import_text("ORPOConfig(beta=0.1, bf16=True)"), "ORPOConfig").find("second model") != std::string::npos);
+  CHECK(why(import_text("KTOConfig(beta=0.1, bf16=True)"), "KTOConfig").find("second model") != std::string::npos);
+}
+
+// huggingface/trl f2cd5771, trainer/grpo_config.py: beta 0, max_completion_length 512, vllm_gpu_memory_utilization 0.3.
+TEST_CASE("Python: TRL's GRPOConfig, RewardConfig, ORPOConfig and CPOConfig") {
+  const Import grpo = import_text("args = GRPOConfig(use_vllm=True, max_completion_length=1024, beta=0.04)\n");
+  CHECK(value(grpo, "/recipe/objective") == "grpo");
+  CHECK(value(grpo, "/recipe/completion_length") == "1024");
+  CHECK(value(grpo, "/recipe/sequence_length") == "1536");  // with a prompt of 512
+  CHECK(value(grpo, "/recipe/vllm_memory_fraction") == "0.3");
+  CHECK(value(grpo, "/recipe/old_log_probabilities") == "1");
+  CHECK(value(grpo, "/recipe/reference_model") == "copy");
+  const Import server = import_text("GRPOConfig(use_vllm=True, vllm_mode='server', beta=0.0, loss_type='dr_grpo')\n");
+  CHECK(value(server, "/recipe/vllm_memory_fraction") == "0");
+  CHECK(value(server, "/recipe/reference_model") == "none");
+  CHECK(value(import_text("GRPOConfig(num_iterations=2)\n"), "/recipe/old_log_probabilities") == "1");
+  const Import reward = import_text("RewardConfig(bf16=True)\n");
+  CHECK(value(reward, "/recipe/objective") == "reward");
+  CHECK(value(reward, "/recipe/sequence_length") == "1024");
+  CHECK(value(import_text("ORPOConfig(beta=0.1)\n"), "/recipe/objective") == "orpo");
+  CHECK(value(import_text("CPOConfig(beta=0.1)\n"), "/recipe/objective") == "cpo");
+  CHECK(value(import_text("CPOConfig(loss_type='simpo', cpo_alpha=0.0)\n"), "/recipe/objective") == "simpo");
+  CHECK(value(import_text("CPOConfig(loss_type='simpo', cpo_alpha=1.0)\n"), "/recipe/objective") == "cpo");
 }
 
 // huggingface/trl f2cd5771, docs/source/dpo_trainer.md, with an explicit reference; trainer/dpo_config.py: max_length
