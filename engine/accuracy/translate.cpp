@@ -290,8 +290,8 @@ std::string translate_case(const json& trace_case, Config& config, bool& keeps_l
   Recipe& recipe = config.recipe;
   Settings settings(trace_case.at("config"));
   for (const Issue& issue : issues) settings.reject(issue.message);
-  for (const char* of_no_consequence :
-       {"temperature", "loss_type", "plan", "preset", "steps", "last_block_resharded", "limit_all_gathers", "use_orig_params", "static_graph"}) {
+  for (const char* of_no_consequence : {"temperature", "loss_type", "plan", "preset", "steps", "last_block_resharded",
+                                        "limit_all_gathers", "use_orig_params", "static_graph"}) {
     settings.find(of_no_consequence);
   }
   recipe.framework = Framework::transformers;
