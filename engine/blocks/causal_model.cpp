@@ -148,7 +148,8 @@ Tensor CausalModel::run_layer(std::size_t i, const Tensor& hidden, const BlockIn
 }
 
 Tensor CausalModel::hidden_states(const Tensor& ids) {
-  const bool collects = architecture_->model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none;
+  const bool balances = architecture_->model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none;
+  const bool collects = balances && active_run().grad_enabled;
   const Set<std::vector<Tensor>*> collector(active_run().router_logits, collects ? &returned_ : nullptr);
   if (wrapper_ != nullptr && embedding_group_ >= 0) wrapper_->before_forward(embedding_group_, ids);
   bool embedding_returned = wrapper_ == nullptr || embedding_group_ < 0 || embedding_group_ == head_group_;
@@ -227,8 +228,12 @@ Tensor CausalModel::forward(const Tensor& ids, const Size& positions) {
   return logits;
 }
 
-Tensor CausalModel::logits(const Tensor& ids, const Size& positions) {
+Tensor CausalModel::logits(const Tensor& ids, const Size& positions, const Tensor& mask) {
   Tensor result = forward(ids, positions);
+  if (!returned_.empty()) {
+    const Place place("balancing loss", Component::logits_and_loss);
+    auxiliary_loss_ = transformers::balancing_loss(returned_, architecture_->model.experts, mask);
+  }
   hidden_.reset();
   architecture_->return_loss();
   if (wrapper_ != nullptr) wrapper_->end_forward();

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/blocks/architecture.h"
@@ -26,7 +27,10 @@ class CausalModel {
   Tensor forward(const Tensor& ids) { return forward(ids, {}); }
   /// The same of a model that is given no labels: its forward ends with the logits, of all positions or of the last
   /// `positions` (logits_to_keep).
-  Tensor logits(const Tensor& ids, const Size& positions = {});
+  /// `mask`: over tokens, for the routers' loss.
+  Tensor logits(const Tensor& ids, const Size& positions = {}, const Tensor& mask = {});
+  /// The routers' loss of the last such forward; undefined: there is none.
+  Tensor take_auxiliary_loss() { return std::move(auxiliary_loss_); }
   /// Forward of a part of a pipeline: from ids or hidden states to hidden states or logits.
   Tensor forward_part(const Tensor& input);
   /// The loss of a forward; `logits` is what the caller holds.
@@ -68,7 +72,8 @@ class CausalModel {
   Tensor hidden_;                      ///< local variable of the forward, alive until the loss is there
   Tensor* layer_embedding_ = nullptr;  ///< what a block takes in place of the one it was given; null: that one
   std::vector<Tensor> returned_;       ///< routers' logits and their loss, where the model's output has them
-  Tensor* block_weights_ = nullptr;    ///< what the last block returned beside its result: a local of the forward
+  Tensor auxiliary_loss_;
+  Tensor* block_weights_ = nullptr;  ///< what the last block returned beside its result: a local of the forward
 };
 
 }  // namespace trainmem

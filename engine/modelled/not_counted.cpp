@@ -29,8 +29,10 @@ std::vector<std::string> not_counted(const Config& config) {
     sentences.emplace_back(
         "Prompts and completions are taken to fill sequence_length: shorter ones are padded, and then SDPA takes a "
         "mask, which flash attention cannot.");
-    if (config.model.experts.num_experts > 0)
-      sentences.emplace_back("The routers' loss, which GRPOTrainer adds unless router_aux_loss_coef is 0.");
+    if (config.model.experts.num_experts > 0 && config.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::none)
+      sentences.emplace_back(
+          "The routers' loss, which GRPOTrainer adds unless router_aux_loss_coef is 0: with it, "
+          "router_auxiliary_loss is masked.");
   }
   if (takes_pairs(recipe))
     sentences.emplace_back(

@@ -65,10 +65,12 @@ constexpr Missing<Config> all_missing[] = {
     {"/recipe/transformers_release", "Objectives other than next_token of an older transformers are", "Choose current.",
      [](const Config& c) { return of_trl(c.recipe) && c.recipe.transformers_release != TransformersRelease::current; },
      "current"},
-    {"/model/experts/router_auxiliary_loss", "A loss of the routers beside objectives other than next_token is",
-     "Choose none.",
+    {"/model/experts/router_auxiliary_loss", "A loss of the routers beside this objective is",
+     "Choose none, or with grpo masked.",
      [](const Config& c) {
-       return of_trl(c.recipe) && c.model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none;
+       const RouterAuxiliaryLoss loss = c.model.experts.router_auxiliary_loss;
+       const bool counted = c.recipe.objective == Objective::grpo && loss == RouterAuxiliaryLoss::masked;
+       return of_trl(c.recipe) && loss != RouterAuxiliaryLoss::none && !counted;
      },
      "none"},
     {"/recipe/lora/fused", "Objectives other than next_token with fused adapters are", "Set it to false.",

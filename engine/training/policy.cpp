@@ -114,17 +114,20 @@ Tensor PolicyTuning::loss(CausalModel& policy, std::int32_t step, const std::str
   Tensor log_probabilities;
   Tensor entropies;
   {
-    const Tensor logits = reference_.policy_logits(policy, ids, tokens + Size(1));
+    const Tensor logits = reference_.policy_logits(policy, ids, tokens + Size(1), attention_mask);
     run_.begin_phase(step, Phase::loss, name);
     const Place place("loss", Component::logits_and_loss);
     const Tensor divided = divided_by_temperature(logits, tokens);
     log_probabilities = selective_log_softmax(divided, index_of(ids, tokens));
     entropies = entropy_from_logits(divided);
+    policy.drop_output();
   }
   const Place place("loss", Component::logits_and_loss);
   const Tensor advantages = view(part_of(batch_.advantages), {sequences, 1});
-  return policy_loss(log_probabilities, part_of(batch_.old), part_of(batch_.reference), advantages,
-                     part_of(batch_.tokens[3]));
+  Tensor result = policy_loss(log_probabilities, part_of(batch_.old), part_of(batch_.reference), advantages,
+                              part_of(batch_.tokens[3]));
+  Tensor of_routers = policy.take_auxiliary_loss();
+  return of_routers.defined() ? add(std::move(result), multiply_number(std::move(of_routers))) : result;
 }
 
 }  // namespace trainmem

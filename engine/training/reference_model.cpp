@@ -84,11 +84,12 @@ void ReferenceRunner::make_copy(const Config& config, const std::vector<LayerSlo
                                         as_policy ? wrapper_.get() : nullptr);
 }
 
-Tensor ReferenceRunner::policy_logits(CausalModel& model, const Tensor& ids, const Size& positions) const {
+Tensor ReferenceRunner::policy_logits(CausalModel& model, const Tensor& ids, const Size& positions,
+                                      const Tensor& mask) const {
   Tensor logits;
   {
     const AutocastScope autocast(Autocast::in(formats_.autocast));
-    logits = model.logits(ids, positions);
+    logits = model.logits(ids, positions, mask);
   }
   if (!converts_) return logits;
   const Place place("head", Component::logits_and_loss);

@@ -33,7 +33,8 @@ class ReferenceRunner {
   ReferenceRunner(const Config& config, const std::vector<LayerSlot>& slots, Run& run);
   ReferenceModel kind() const { return kind_; }
   /// Logits of the policy, of all positions or of the last `positions`.
-  Tensor policy_logits(CausalModel& policy, const Tensor& ids, const Size& positions = {}) const;
+  Tensor policy_logits(CausalModel& policy, const Tensor& ids, const Size& positions = {},
+                       const Tensor& mask = {}) const;
   /// The reference's, without autograd. `policy`: the reference once its adapters are disabled.
   Tensor logits(CausalModel& policy, const Tensor& ids, const Size& positions = {});
 

@@ -325,7 +325,7 @@ class Training {
   struct Given {
     Tensor ids, positions;
   };
-  std::vector<Given> given_;                      ///< of earlier micro-batches, where the loop holds them
+  std::vector<Given> given_;                  ///< of earlier micro-batches, where the loop holds them
   std::unique_ptr<ObjectiveStep> objective_;  ///< null: the next token
   std::unique_ptr<Ddp> ddp_;
   std::unique_ptr<Zero> zero_;
