@@ -227,9 +227,9 @@ enum class TrainingLoop { plain, trainer };
 enum class TransformersRelease { current, before_4_46 };
 enum class TorchtitanRelease { current, release_0_2_2, before_0_2_2 };
 enum class Quantization { none, nf4, nf4_double, int8 };
-enum class Objective { next_token, dpo, grpo, reward, orpo, cpo, simpo };
-/// What a policy is compared with. base: its own weights without the adapters; automatic: with dpo base with LoRA, else
-/// a copy; with grpo none.
+enum class Objective { next_token, dpo, grpo, reward, orpo, cpo, simpo, kto };
+/// What a policy is compared with. base: its own weights without the adapters; automatic: with dpo and kto base with
+/// LoRA, else a copy; with grpo none.
 enum class ReferenceModel { automatic, copy, base, precomputed, none };
 
 struct Lora {
@@ -251,8 +251,8 @@ struct Recipe {
   Size completion_length = 512;        ///< grpo: the last tokens of a sequence, which the policy wrote
   bool old_log_probabilities = false;  ///< grpo: those of the policy that wrote, computed before the first micro-batch
   double vllm_memory_fraction = 0.0;   ///< grpo: of the GPU's memory, held by a vLLM in the same process
-  std::int64_t frozen_layers = 0;  ///< first layers that are not trained, nor is the embedding before them
-  bool frozen_head = false;        ///< final norm and head are not trained
+  std::int64_t frozen_layers = 0;      ///< first layers that are not trained, nor is the embedding before them
+  bool frozen_head = false;            ///< final norm and head are not trained
 
   Precision precision = Precision::bf16_autocast;
   Fp8Recipe fp8_recipe = Fp8Recipe::tensorwise;

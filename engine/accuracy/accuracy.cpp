@@ -38,6 +38,7 @@ constexpr FileKind file_kinds[] = {
     {"policy", "policies (GRPO)"},
     {"reward", "reward models"},
     {"pairs", "pairs without a reference (ORPO, CPO, SimPO)"},
+    {"unpaired", "rated sequences (KTO)"},
     {"frozen", "frozen layers and head"},
 };
 

@@ -181,7 +181,8 @@ bool split_experts(Config& c, std::int64_t ways) {
 }
 
 bool precompute_reference(Config& c, std::int64_t) {
-  return c.recipe.objective == Objective::dpo && set(c.recipe.reference_model, ReferenceModel::precomputed);
+  const bool compares = c.recipe.objective == Objective::dpo || c.recipe.objective == Objective::kto;
+  return compares && set(c.recipe.reference_model, ReferenceModel::precomputed);
 }
 
 bool split_model(Config& c, std::int64_t stages) {

@@ -12,8 +12,7 @@ DType adapter_format(const Recipe& recipe) {
   const bool as_weights =
       uses_zero(recipe) || recipe.framework == Framework::torchtune || recipe.framework == Framework::litgpt;
   // TRL's trainers of these objectives: beside quantised weights adapters are made bf16, as QLoRA's authors had them.
-  const bool of_trl = recipe.objective == Objective::dpo || recipe.objective == Objective::grpo ||
-                      recipe.objective == Objective::reward;
+  const bool of_trl = recipe.objective != Objective::next_token;
   if (of_trl && recipe.quantization != Quantization::none) return DType::bfloat16;
   // peft keeps adapters of a 16-bit model in fp32 (autocast_adapter_dtype).
   return as_weights ? formats(recipe).weights : DType::float32;

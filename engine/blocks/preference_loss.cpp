@@ -69,4 +69,16 @@ void preference_metrics(const Tensor& logits) {
   allocate({pairs, logits.size(1) - Size(1)}, DType::int64, {&chosen_rule, "predictions"});
 }
 
+// TRL trainer/kto_trainer.py: both halves are copies, of which the completions are chosen one after the other.
+void unpaired_metrics(const Tensor& logits) {
+  const Size tokens = logits.size(1) - Size(1);
+  const Size vocabulary = logits.size(2);
+  entropy_from_logits(alias(logits, {logits.size(0), tokens, vocabulary}, logits->strides));
+  const Size wanted = maximum(logits.size(0) / Size(2), Size(1));
+  const auto half = [&] { return allocate({wanted, tokens, vocabulary}, logits.dtype(), {&chosen_rule}); };
+  const Tensor chosen = half();
+  const Tensor rejected = half();
+  half();
+}
+
 }  // namespace trainmem

@@ -22,4 +22,7 @@ Tensor preference_loss(const Tensor& policy, const Tensor& reference);
 /// taken to fill their sequences.
 void preference_metrics(const Tensor& logits);
 
+/// The same of sequences without pairs, of which half are taken to be wanted.
+void unpaired_metrics(const Tensor& logits);
+
 }  // namespace trainmem

@@ -5,9 +5,14 @@
 
 namespace trainmem {
 
+/// Whether the objective is of answers that were rated before training.
+inline bool takes_preferences(const Recipe& recipe) {
+  return recipe.objective != Objective::next_token && recipe.objective != Objective::grpo;
+}
+
 /// Whether a micro-batch is pairs of a chosen and a rejected sequence.
 inline bool takes_pairs(const Recipe& recipe) {
-  return recipe.objective != Objective::next_token && recipe.objective != Objective::grpo;
+  return takes_preferences(recipe) && recipe.objective != Objective::kto;
 }
 
 /// Sequences in one forward on one GPU.

@@ -68,7 +68,7 @@ constexpr const char* training_loops[] = {"plain", "trainer"};
 constexpr const char* transformers_releases[] = {"current", "before_4_46"};
 constexpr const char* torchtitan_releases[] = {"current", "0_2_2", "before_0_2_2"};
 constexpr const char* quantizations[] = {"none", "nf4", "nf4_double", "int8"};
-constexpr const char* objectives[] = {"next_token", "dpo", "grpo", "reward", "orpo", "cpo", "simpo"};
+constexpr const char* objectives[] = {"next_token", "dpo", "grpo", "reward", "orpo", "cpo", "simpo", "kto"};
 constexpr const char* reference_models[] = {"auto", "copy", "base", "precomputed", "none"};
 constexpr const char* dtypes[] = {"auto",  nullptr, "fp32", "bf16",  "fp16",  "fp8",
                                   nullptr, nullptr, "int8", nullptr, nullptr, nullptr};
@@ -108,7 +108,7 @@ Words words(TrainingLoop) { return list<TrainingLoop::trainer>(training_loops); 
 Words words(TransformersRelease) { return list<TransformersRelease::before_4_46>(transformers_releases); }
 Words words(TorchtitanRelease) { return list<TorchtitanRelease::before_0_2_2>(torchtitan_releases); }
 Words words(Quantization) { return list<Quantization::int8>(quantizations); }
-Words words(Objective) { return list<Objective::simpo>(objectives); }
+Words words(Objective) { return list<Objective::kto>(objectives); }
 Words words(ReferenceModel) { return list<ReferenceModel::none>(reference_models); }
 Words words(DType) { return list<DType::nf4>(dtypes); }
 

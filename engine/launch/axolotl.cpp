@@ -61,6 +61,7 @@ constexpr KeyRule rules[] = {
     {"rl", "/recipe/objective", "grpo", "grpo"},
     {"rl", "/recipe/objective", "orpo", "orpo"},
     {"rl", "/recipe/objective", "simpo", "simpo"},
+    {"rl", "/recipe/objective", "kto", "kto"},
     {"rl", nullptr, "*", other_loss},
     {"reward_model", "/recipe/objective", "true", "reward"},
     {"trl.max_completion_length", "/recipe/completion_length"},

@@ -27,7 +27,7 @@ constexpr Renamed renamed[] = {
     {"use_gradient_checkpointing", "gradient_checkpointing"},
 };
 
-constexpr std::string_view arguments_calls[] = {"TrainingArguments", "Seq2SeqTrainingArguments", "KTOConfig"};
+constexpr std::string_view arguments_calls[] = {"TrainingArguments", "Seq2SeqTrainingArguments"};
 constexpr std::string_view trainers[] = {"Trainer",    "Seq2SeqTrainer", "SFTTrainer",  "DPOTrainer",   "ORPOTrainer",
                                          "KTOTrainer", "CPOTrainer",     "GRPOTrainer", "RewardTrainer"};
 constexpr std::string_view other_calls[] = {"LoraConfig", "BitsAndBytesConfig", "prepare_model_for_kbit_training",
@@ -126,7 +126,6 @@ Settings read(std::string_view text) {
     }
     const TrlTrainer* trainer = trl_call(name);
     if (trainer != nullptr) out.push_back({trainer->key, name});
-    if (name == "KTOConfig") out.push_back({name, ""});
     const bool arguments = one_of(arguments_calls, name) || trainer != nullptr;
     if (arguments && !has(call, "per_device_train_batch_size"))
       out.push_back({trainer != nullptr ? name : "TrainingArguments", ""});

@@ -24,6 +24,7 @@ constexpr KeyRule rules[] = {
     {"RewardConfig", "/recipe/micro_batch_size", "", default_batch},
     {"ORPOConfig", "/recipe/micro_batch_size", "", default_batch},
     {"CPOConfig", "/recipe/micro_batch_size", "", default_batch},
+    {"KTOConfig", "/recipe/micro_batch_size", "", default_batch},
     {"per_device_train_batch_size", "/recipe/micro_batch_size"},
     {"gradient_accumulation_steps", "/recipe/gradient_accumulation_steps"},
     {"max_length", "/recipe/sequence_length"},
@@ -99,7 +100,6 @@ constexpr KeyRule rules[] = {
     {"bnb_4bit_quant_storage", nullptr, "*", uncounted},
     {"precompute_ref_log_probs", "/recipe/reference_model", "true", "precomputed"},
     {"ref_model", "/recipe/reference_model", "copy", "copy"},
-    {"KTOConfig", nullptr, "", other_loss},
 };
 
 /// What the Trainer is told in the same words everywhere.
@@ -215,6 +215,9 @@ void take_stage(SettingsReading& reading) {
     const bool alone = loss != nullptr && (*loss == "orpo" || *loss == "simpo");
     reading.apply("stage", "/recipe/objective", "dpo");
     if (alone) reading.apply("pref_loss", "/recipe/objective", *loss);
+    reading.out().unused.push_back({"stage", *stage, of_dpo});
+  } else if (*stage == "kto") {
+    reading.apply("stage", "/recipe/objective", "kto");
     reading.out().unused.push_back({"stage", *stage, of_dpo});
   } else if (*stage == "rm") {
     reading.apply("stage", "/recipe/objective", "reward");

@@ -17,6 +17,7 @@ constexpr TrlTrainer trainers[] = {
     {"reward", "reward_modeling.py", "reward_modeling.py", "RewardConfig", "reward"},
     {"orpo", "orpo.py", "orpo.py", "ORPOConfig", "orpo"},
     {"cpo", "cpo.py", "cpo.py", "CPOConfig", "cpo"},
+    {"kto", "kto.py", "trl kto", "KTOConfig", "kto"},
 };
 
 bool says(const SettingsReading& reading, const char* key, std::string_view value) {

@@ -34,9 +34,9 @@ std::vector<std::string> not_counted(const Config& config) {
           "The routers' loss, which GRPOTrainer adds unless router_aux_loss_coef is 0: with it, "
           "router_auxiliary_loss is masked.");
   }
-  if (takes_pairs(recipe))
+  if (takes_preferences(recipe))
     sentences.emplace_back(
-        "Chosen and rejected sequences are taken to fill sequence_length: shorter ones are padded, and then SDPA takes "
+        "Sequences are taken to fill sequence_length: shorter ones are padded, and then SDPA takes "
         "a"
         " mask, which flash attention cannot.");
   if (recipe.quantization != Quantization::none)

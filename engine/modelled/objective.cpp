@@ -93,11 +93,10 @@ constexpr Missing<Config> all_missing[] = {
      "0"},
     {"/recipe/reference_model", "A reference without adapters whose weights are shards is",
      "Choose precomputed, or data_parallel ddp.",
-     [](const Config& c) { return c.recipe.objective == Objective::dpo && is_shards_of_zero3(c.recipe); },
-     "precomputed"},
+     [](const Config& c) { return takes_preferences(c.recipe) && is_shards_of_zero3(c.recipe); }, "precomputed"},
     {"/recipe/reference_model", "A copy of the weights under ZeRO-3, or of quantised weights that are shards, is",
      "Choose precomputed, or data_parallel zero2, fsdp or ddp.",
-     [](const Config& c) { return c.recipe.objective == Objective::dpo && copies_shards(c.recipe); }, "precomputed"},
+     [](const Config& c) { return takes_preferences(c.recipe) && copies_shards(c.recipe); }, "precomputed"},
     {"/recipe/reference_model", "A reference under ZeRO-3, or a copy of quantised weights that are shards, is",
      "Choose none, or data_parallel zero2, fsdp or ddp.",
      [](const Config& c) {

@@ -30,7 +30,7 @@ Recipe of_copy(Recipe recipe) {
 }  // namespace
 
 ReferenceModel reference_of(const Recipe& recipe) {
-  const bool prefers = recipe.objective == Objective::dpo;
+  const bool prefers = recipe.objective == Objective::dpo || recipe.objective == Objective::kto;
   if (!prefers && recipe.objective != Objective::grpo) return ReferenceModel::none;
   if (recipe.reference_model != ReferenceModel::automatic) return recipe.reference_model;
   if (!prefers) return ReferenceModel::none;  // GRPOConfig.beta is 0

@@ -106,8 +106,8 @@ int dtensor_meshes(const Recipe& r) {
 
 bool is_current(const Recipe& recipe) { return recipe.transformers_release == TransformersRelease::current; }
 
-/// TRL trainer/utils.py: disable_dropout_in_model, which trainers of pairs call.
-double adapter_dropout(const Recipe& recipe) { return takes_pairs(recipe) ? 0.0 : recipe.lora.dropout; }
+/// TRL trainer/utils.py: disable_dropout_in_model, which trainers of preferences call.
+double adapter_dropout(const Recipe& recipe) { return takes_preferences(recipe) ? 0.0 : recipe.lora.dropout; }
 
 class Training {
  public:
@@ -139,7 +139,7 @@ class Training {
     const bool gathers_all = holds_reference(recipe) && uses_fsdp2(recipe);  // in one group, with all layers
     const std::vector<LayerSlot> slots = layer_slots(config_.model, recipe, options_.fold && !zero_ && !gathers_all);
     const Model trained = trained_model(config_);
-    const Model description = takes_pairs(recipe) ? without_dropout_modules(trained) : trained;
+    const Model description = takes_preferences(recipe) ? without_dropout_modules(trained) : trained;
     CausalModel model(make_architecture(description, recipe), slots, recipe, wrapper_.get());
     objective_ = make_objective(config_, slots, run_);
     if (!zero_ && recipe.data_parallel == DataParallel::ddp && recipe.data_parallel_size > 1) {

@@ -258,10 +258,11 @@ class StepRules : Rules {
     if (grpo && reference == ReferenceModel::precomputed)
       contradiction("/recipe/reference_model", "Of completions written while training nothing can be precomputed.",
                     "Choose copy, or none.", {"/recipe/reference_model", "none"});
-    if (recipe_.objective == Objective::dpo && reference == ReferenceModel::none)
-      contradiction("/recipe/reference_model", "dpo compares the policy with a reference.",
+    const bool compares = recipe_.objective == Objective::dpo || recipe_.objective == Objective::kto;
+    if (compares && reference == ReferenceModel::none)
+      contradiction("/recipe/reference_model", "dpo and kto compare the policy with a reference.",
                     "Choose another, or objective simpo, which has none.", {"/recipe/reference_model", "auto"});
-    if (recipe_.objective != Objective::dpo && !grpo) return;
+    if (!compares && !grpo) return;
     if (recipe_.lora.rank == 0 && recipe_.reference_model == ReferenceModel::base)
       contradiction("/recipe/reference_model", "Without adapters the model's own weights change as it is trained.",
                     "Choose copy or precomputed, or give a rank of lora.", {"/recipe/reference_model", "copy"});

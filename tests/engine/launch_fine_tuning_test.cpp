@@ -360,6 +360,7 @@ TEST_CASE("axolotl and LLaMA-Factory YAML: policies, reward models and pairs wit
   CHECK(value(grpo, "/recipe/reference_model") == "copy");
   CHECK(value(grpo, "/recipe/old_log_probabilities") == "1");
   CHECK(value(import_text("base_model: meta-llama/Llama-3.1-8B\nrl: orpo\n"), "/recipe/objective") == "orpo");
+  CHECK(value(import_text("base_model: meta-llama/Llama-3.1-8B\nrl: kto\n"), "/recipe/objective") == "kto");
   CHECK(value(import_text("base_model: meta-llama/Llama-3.1-8B\nreward_model: true\n"), "/recipe/objective") ==
         "reward");
   const std::string llama = "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nfinetuning_type: lora\n";
@@ -372,7 +373,7 @@ TEST_CASE("axolotl and LLaMA-Factory YAML: policies, reward models and pairs wit
 TEST_CASE("axolotl and LLaMA-Factory YAML: preferences, and layers that are frozen") {
   const Import axolotl = import_text("base_model: meta-llama/Llama-3.1-8B\nrl: dpo\nmicro_batch_size: 1\n");
   CHECK(value(axolotl, "/recipe/objective") == "dpo");
-  CHECK(is_unused(import_text("base_model: meta-llama/Llama-3.1-8B\nrl: kto\n"), "rl"));
+  CHECK(is_unused(import_text("base_model: meta-llama/Llama-3.1-8B\nrl: ipo\n"), "rl"));
 
   const Import factory = import_text(
       "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: dpo\nfinetuning_type: lora\n"

@@ -147,12 +147,8 @@ trainer = SFTTrainer(model = model, tokenizer = tokenizer, args = TrainingArgume
   CHECK(why(import, "use_unsloth").find("Unsloth") != std::string::npos);
 }
 
-TEST_CASE("Python: a loss that is not counted is named") {
-  CHECK(why(import_text("KTOConfig(beta=0.1, bf16=True)"), "KTOConfig").find("second model") != std::string::npos);
-}
-
 // huggingface/trl f2cd5771, trainer/grpo_config.py: beta 0, max_completion_length 512, vllm_gpu_memory_utilization 0.3.
-TEST_CASE("Python: TRL's GRPOConfig, RewardConfig, ORPOConfig and CPOConfig") {
+TEST_CASE("Python: TRL's GRPOConfig, RewardConfig, ORPOConfig, CPOConfig and KTOConfig") {
   const Import grpo = import_text("args = GRPOConfig(use_vllm=True, max_completion_length=1024, beta=0.04)\n");
   CHECK(value(grpo, "/recipe/objective") == "grpo");
   CHECK(value(grpo, "/recipe/completion_length") == "1024");
@@ -169,6 +165,7 @@ TEST_CASE("Python: TRL's GRPOConfig, RewardConfig, ORPOConfig and CPOConfig") {
   CHECK(value(reward, "/recipe/sequence_length") == "1024");
   CHECK(value(import_text("ORPOConfig(beta=0.1)\n"), "/recipe/objective") == "orpo");
   CHECK(value(import_text("CPOConfig(beta=0.1)\n"), "/recipe/objective") == "cpo");
+  CHECK(value(import_text("KTOConfig(beta=0.1)\n"), "/recipe/objective") == "kto");
   CHECK(value(import_text("CPOConfig(loss_type='simpo', cpo_alpha=0.0)\n"), "/recipe/objective") == "simpo");
   CHECK(value(import_text("CPOConfig(loss_type='simpo', cpo_alpha=1.0)\n"), "/recipe/objective") == "cpo");
 }

@@ -118,7 +118,7 @@ TEST_CASE("GRPO: vLLM's share of the GPU is a row of the device counter") {
 
 TEST_CASE("objectives of TRL: a folded run peaks where a whole one does") {
   for (const Objective objective :
-       {Objective::grpo, Objective::reward, Objective::orpo, Objective::cpo, Objective::simpo}) {
+       {Objective::grpo, Objective::reward, Objective::orpo, Objective::cpo, Objective::simpo, Objective::kto}) {
     Config config = with(objective);
     config.recipe.gradient_accumulation_steps = 5;
     config.recipe.old_log_probabilities = true;
@@ -162,6 +162,17 @@ TEST_CASE("ORPO and CPO take cross-entropy of the chosen sequences, SimPO takes 
   CHECK(orpo == cpo);
   CHECK(orpo - simpo >= half);
   CHECK(orpo - simpo < half / 100 * 101);
+}
+
+// Logits of both models, and halves of the policy's: the wanted, the others, and the completions of one of them.
+TEST_CASE("KTO: single sequences beside a reference") {
+  const Config config = with(Objective::kto, Precision::fp32);
+  CHECK(estimate(config).global_batch_size == 2);
+  CHECK(reference_of(config.recipe) == ReferenceModel::copy);
+  const Bytes logits = Bytes{2} * 768 * vocabulary * 4;
+  const Bytes peak = of_logits(config, Phase::loss);
+  CHECK(peak > 2 * logits + logits / 2 * 3 / 768 * 767);
+  CHECK(peak < 4 * logits);
 }
 
 TEST_CASE("validation: objectives that cannot be, and those that are not modelled") {

@@ -104,6 +104,7 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"policy", 0},
       {"reward", 0},
       {"pairs", 0},
+      {"unpaired", 0},
       {"frozen", 0},
   }));
   CAPTURE(file);

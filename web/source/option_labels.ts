@@ -72,6 +72,7 @@ export const optionLabels: Record<string, string> = {
   orpo: 'ORPO',
   cpo: 'CPO',
   simpo: 'SimPO',
+  kto: 'KTO',
   copy: 'a frozen copy',
   base: 'the model without its adapters',
   precomputed: 'precomputed log-probabilities',
