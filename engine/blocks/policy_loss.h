@@ -1,7 +1,7 @@
 // The loss of a policy on completions that it wrote, of their log-probabilities.
 //
-// Everything is (sequences, completion tokens). Source: TRL f2cd5771 trainer/grpo_trainer.py: GRPOTrainer._compute_loss,
-// loss_type dapo; grpo, bnpo and dr_grpo keep the same.
+// Everything is (sequences, completion tokens). Source: TRL f2cd5771 trainer/grpo_trainer.py:
+// GRPOTrainer._compute_loss, loss_type dapo; grpo, bnpo and dr_grpo keep the same.
 #pragma once
 
 #include "engine/tensor/tensor.h"

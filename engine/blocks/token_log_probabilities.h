@@ -1,4 +1,5 @@
-// Log-probabilities of chosen tokens and entropies of logits (sequences, tokens, vocabulary), as TRL's trainers take them.
+// Log-probabilities of chosen tokens and entropies of logits (sequences, tokens, vocabulary), as TRL's trainers take
+// them.
 //
 // Source: TRL f2cd5771 trainer/utils.py: selective_log_softmax, entropy_from_logits.
 #pragma once

@@ -5,8 +5,8 @@
 
 namespace trainmem {
 
-/// Whether the family has a class that scores sequences, made as most are: transformers AutoModelForSequenceClassification,
-/// modeling_layers.py: GenericForSequenceClassification.
+/// Whether the family has a class that scores sequences, made as most are: transformers
+/// AutoModelForSequenceClassification, modeling_layers.py: GenericForSequenceClassification.
 bool can_score_sequences(const Model& model);
 
 /// With objective reward a score of each sequence stands in place of the head; else the model as it is.

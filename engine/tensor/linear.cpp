@@ -45,8 +45,9 @@ bool linear_keeps_input() {
   return hooks != nullptr && hooks->linear_keeps_input();
 }
 
-/// Whether torch.matmul makes one product of rows, for which it copies what cannot be viewed so: where the weight wants a
-/// gradient. Else each sequence is multiplied by the weight. pytorch aten/src/ATen/native/LinearAlgebra.cpp: should_fold.
+/// Whether torch.matmul makes one product of rows, for which it copies what cannot be viewed so: where the weight wants
+/// a gradient. Else each sequence is multiplied by the weight. pytorch aten/src/ATen/native/LinearAlgebra.cpp:
+/// should_fold.
 bool folds(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (weight.requires_grad() || bias.defined()) return true;
   for (int i = 0; i + 2 < x.rank(); ++i) {
