@@ -67,7 +67,7 @@ export const optionLabels: Record<string, string> = {
   before_4_46: 'before 4.46',
   next_token: 'next token',
   dpo: 'DPO (preferences)',
-  grpo: 'GRPO (reinforcement learning)',
+  grpo: 'GRPO',
   reward: 'reward model',
   orpo: 'ORPO',
   cpo: 'CPO',
