@@ -38,8 +38,9 @@ Tensor from_log_softmax(const Tensor& logits, const Tensor& index) {
     probabilities = log_softmax(row);
     chosen.push_back(gather(probabilities, of_row));
   }
-  const Tensor result = concatenate(chosen, 0);
-  return view(result, {logits.size(0), logits.size(1)});
+  Tensor result = concatenate(chosen, 0);
+  let_go(chosen);
+  return view(std::move(result), {logits.size(0), logits.size(1)});
 }
 
 }  // namespace

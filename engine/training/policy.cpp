@@ -63,7 +63,9 @@ Tensor PolicyTuning::scores(const Logits& logits, const Tensor& of_step, std::in
   const Place place("loss", Component::logits_and_loss);
   const Shape of_others{recipe_.micro_batch_size * (micro_batches - Size(turns)), tokens};
   parts.push_back(allocate(of_others, output.dtype(), {&scores_rule}));
-  return allocate({recipe_.micro_batch_size * micro_batches, tokens}, output.dtype(), {&scores_rule});
+  Tensor result = allocate({recipe_.micro_batch_size * micro_batches, tokens}, output.dtype(), {&scores_rule});
+  let_go(parts);
+  return result;
 }
 
 void PolicyTuning::begin_step(CausalModel& policy, std::int32_t step, std::int64_t most) {
