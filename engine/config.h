@@ -222,7 +222,7 @@ enum class RecomputationMethod { block, uniform };
 enum class ContextParallelMethod { automatic, ring, all_gather, all_to_all };
 enum class ExpertDispatcher { all_to_all, all_gather };
 enum class AttentionKernel { eager, sdpa, sdpa_math, flash };
-enum class Loss { full, legacy, compiled, fused, chunked, fused_linear, vocabulary_parallel };
+enum class Loss { full, legacy, compiled, fused, chunked, fused_linear, vocabulary_parallel, label_smoothing };
 enum class TrainingLoop { plain, trainer };
 enum class TransformersRelease { current, before_4_46 };
 enum class TorchtitanRelease { current, release_0_2_2, before_0_2_2 };
@@ -246,6 +246,7 @@ struct Recipe {
   Size micro_batch_size = 1;
   Size sequence_length = 4096;
   Size gradient_accumulation_steps = 1;
+  bool padding = false;  ///< the mask of attention has zeros, where shorter sequences are padded
   Objective objective = Objective::next_token;
   ReferenceModel reference_model = ReferenceModel::automatic;
   Size completion_length = 512;        ///< grpo: the last tokens of a sequence, which the policy wrote

@@ -28,4 +28,10 @@ std::string issues_after(Change change) {
   return all;
 }
 
+/// Code and path of the first; empty if there is none.
+inline std::string path_of_first_issue(const Config& config) {
+  const Issues issues = validate(config);
+  return issues.empty() ? "" : issues.front().code + " " + issues.front().path;
+}
+
 }  // namespace trainmem

@@ -40,6 +40,8 @@ constexpr FileKind file_kinds[] = {
     {"pairs", "pairs without a reference (ORPO, CPO, SimPO)"},
     {"unpaired", "rated sequences (KTO)"},
     {"frozen", "frozen layers and head"},
+    {"padding", "padded batches"},
+    {"label_smoothing", "smoothed labels"},
 };
 
 /// A file of another name stands for itself.

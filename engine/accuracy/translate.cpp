@@ -320,12 +320,14 @@ std::string translate_case(const json& trace_case, Config& config, bool& keeps_l
   recipe.frozen_layers = settings.integer("frozen_layers", 0);
   recipe.frozen_head = settings.flag("frozen_head");
   settings.choose("loop", recipe.training_loop);
+  if (kind.empty() || kind == "ddp" || kind == "fsdp" || kind == "fsdp1") settings.choose("loss", recipe.loss);
   const bool output_freed = settings.flag("logits_freed_before_backward");
   if (output_freed || kind == "fsdp" || kind == "fsdp1" || kind == "ddp" || kind == "tp" || kind == "zero")
     recipe.training_loop = TrainingLoop::trainer;
   read_parallel(settings, kind, recipe);
   read_lora(settings, config);
   RouterAuxiliaryLoss& balance = config.model.experts.router_auxiliary_loss;
+  recipe.padding = settings.text("attention_mask") == "padded";
   if (settings.flag("attention_mask") && balance != RouterAuxiliaryLoss::none) balance = RouterAuxiliaryLoss::masked;
   if (settings.find("fast_path") != nullptr) config.recipe.fast_path = settings.flag("fast_path");
   // transformers' models as torch.distributed.tensor.parallel divides them.

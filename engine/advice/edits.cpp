@@ -73,7 +73,13 @@ bool layer_kernels(Config& c, std::int64_t) {
   return has_some && turn_on<&Recipe::fast_path>(c, 0);
 }
 
-bool loss_kind(Config& c, std::int64_t kind) { return set(c.recipe.loss, static_cast<Loss>(kind)); }
+bool loss_kind(Config& c, std::int64_t kind) {
+  return c.recipe.loss != Loss::label_smoothing && set(c.recipe.loss, static_cast<Loss>(kind));
+}
+
+bool pack_sequences(Config& c, std::int64_t) {
+  return c.recipe.objective == Objective::next_token && c.recipe.padding && set(c.recipe.padding, false);
+}
 
 bool optimizer_step(Config& c, std::int64_t kind) {
   return set(c.recipe.optimizer_implementation, static_cast<OptimizerImplementation>(kind));

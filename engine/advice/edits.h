@@ -18,6 +18,7 @@ bool attention_kernel(Config& c, std::int64_t kernel);
 /// Kernels of layers that do not attend, in place of PyTorch's operations.
 bool layer_kernels(Config& c, std::int64_t);
 bool loss_kind(Config& c, std::int64_t kind);
+bool pack_sequences(Config& c, std::int64_t);
 /// Of preference tuning.
 bool precompute_reference(Config& c, std::int64_t);
 bool optimizer_kind(Config& c, std::int64_t kind);

@@ -18,6 +18,10 @@ inline constexpr Field recipe_fields[] = {
     {"/recipe/gradient_accumulation_steps", "ga",
      [](Config& c) -> Member { return c.recipe.gradient_accumulation_steps; }, 1, 65536, "micro-batches", "Batch",
      "Micro-batches of one optimizer step; with pipeline parallelism all that pass through the pipeline."},
+    {"/recipe/padding", "padding", [](Config& c) -> Member { return c.recipe.padding; }, 0, 1, "", "Batch",
+     "Shorter sequences are padded to sequence_length, and transformers' model is given an attention_mask with zeros: "
+     "SDPA takes a mask of s x s then, which flash attention cannot; flash_attention_2 takes the tokens out and puts "
+     "them back (counted as if all were left)."},
     {"/recipe/objective", "objective", [](Config& c) -> Member { return c.recipe.objective; }, 0, 0, "", "Batch",
      "What TRL's trainer of that name trains. next_token: cross-entropy of the next token; dpo: pairs of a chosen and "
      "a "
@@ -210,7 +214,8 @@ inline constexpr Field recipe_fields[] = {
      "flash-attn package."},
     {"/recipe/loss", "loss", [](Config& c) -> Member { return c.recipe.loss; }, 0, 0, "", "Kernels",
      "How logits and cross-entropy are computed: from full fp32 logits, or in a way that keeps less. legacy: as before "
-     "transformers 4.46, the 16-bit logits held beside their fp32 copies."},
+     "transformers 4.46, the 16-bit logits held beside their fp32 copies. label_smoothing: the Trainer's with "
+     "label_smoothing_factor, outside the model."},
     {"/recipe/fused_norm", "fused_norm", [](Config& c) -> Member { return c.recipe.fused_norm; }, 0, 1, "", "Kernels",
      "Norms are one kernel."},
     {"/recipe/fused_mlp", "fused_mlp", [](Config& c) -> Member { return c.recipe.fused_mlp; }, 0, 1, "", "Kernels",

@@ -62,8 +62,8 @@ constexpr const char* fp8_recipes[] = {"tensorwise", "blockwise", "mxfp8"};
 constexpr const char* context_parallel_methods[] = {"auto", "ring", "all_gather", "all_to_all"};
 constexpr const char* expert_dispatchers[] = {"all_to_all", "all_gather"};
 constexpr const char* attention_kernels[] = {"eager", "sdpa", "sdpa_math", "flash"};
-constexpr const char* losses[] = {"full",    "legacy",       "compiled",           "fused",
-                                  "chunked", "fused_linear", "vocabulary_parallel"};
+constexpr const char* losses[] = {
+    "full", "legacy", "compiled", "fused", "chunked", "fused_linear", "vocabulary_parallel", "label_smoothing"};
 constexpr const char* training_loops[] = {"plain", "trainer"};
 constexpr const char* transformers_releases[] = {"current", "before_4_46"};
 constexpr const char* torchtitan_releases[] = {"current", "0_2_2", "before_0_2_2"};
@@ -103,7 +103,7 @@ Words words(RecomputationMethod) { return list<RecomputationMethod::uniform>(rec
 Words words(ContextParallelMethod) { return list<ContextParallelMethod::all_to_all>(context_parallel_methods); }
 Words words(ExpertDispatcher) { return list<ExpertDispatcher::all_gather>(expert_dispatchers); }
 Words words(AttentionKernel) { return list<AttentionKernel::flash>(attention_kernels); }
-Words words(Loss) { return list<Loss::vocabulary_parallel>(losses); }
+Words words(Loss) { return list<Loss::label_smoothing>(losses); }
 Words words(TrainingLoop) { return list<TrainingLoop::trainer>(training_loops); }
 Words words(TransformersRelease) { return list<TransformersRelease::before_4_46>(transformers_releases); }
 Words words(TorchtitanRelease) { return list<TorchtitanRelease::before_0_2_2>(torchtitan_releases); }

@@ -118,6 +118,7 @@ void finish(SettingsReading& reading) {
     const char* with = reading.out().config.recipe.lora.rank > 0 ? "base" : "copy";
     reading.apply("trl.beta", "/recipe/reference_model", none ? "none" : with);
   }
+  take_packing(reading, "sample_packing");
   take_precision(reading);
   const Recipe& recipe = reading.out().config.recipe;
   const std::string* bf16 = reading.find("bf16");

@@ -197,6 +197,12 @@ void take_lora_targets(SettingsReading& reading, const char* key) {
   if (!unknown.empty()) reading.out().unused.push_back({key, unknown, "Adapters there are not counted."});
 }
 
+void take_packing(SettingsReading& reading, const char* key) {
+  if (reading.find(key) == nullptr) return;
+  const bool pads = !is_set(reading, key) && reading.out().config.recipe.micro_batch_size > 1;
+  reading.apply(key, "/recipe/padding", pads ? "1" : "0");
+}
+
 void take_precision(SettingsReading& reading) {
   Recipe& recipe = reading.out().config.recipe;
   const bool bf16 = is_set(reading, "bf16");

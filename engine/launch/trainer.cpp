@@ -86,6 +86,9 @@ constexpr KeyRule rules[] = {
     {"fsdp_config.fsdp_offload_params", "/recipe/offload_parameters", "true", "1"},
     {"fsdp_config.fsdp_offload_params", "/recipe/offload_optimizer", "true", "1"},
     {"torch_compile", nullptr, "true", whole_model},
+    {"label_smoothing_factor", nullptr, "0", "Labels stay as they are."},
+    {"label_smoothing_factor", nullptr, "0.0", "Labels stay as they are."},
+    {"label_smoothing_factor", "/recipe/loss", "*", "label_smoothing"},
     {"neftune_noise_alpha", nullptr, "*", uncounted},
     {"auto_find_batch_size", nullptr, "true", "The micro-batch that fits is found while the run goes on."},
     {"config_file", nullptr, "*", other_file},
@@ -112,6 +115,7 @@ void finish_common(SettingsReading& reading) {
   take_fsdp(reading, "fsdp");
   take_deepspeed(reading, "deepspeed");
   take_deepspeed(reading, "deepspeed_config_file");
+  take_packing(reading, is_set(reading, "padding_free") ? "padding_free" : "packing");
 }
 
 bool is_trl(const SettingsReading& reading) { return trl_trainer(reading) != nullptr; }

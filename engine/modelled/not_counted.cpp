@@ -5,10 +5,26 @@
 #include "engine/blocks/torchtune/decoder.h"
 #include "engine/blocks/transformers/gated_delta_net.h"
 #include "engine/blocks/transformers/separate_experts.h"
+#include "engine/config/formats.h"
 #include "engine/config/layer_types.h"
 #include "engine/config/sequences.h"
+#include "engine/text/list.h"
 
 namespace trainmem {
+namespace {
+
+/// pytorch aten/src/ATen/native/GroupedMMUtils.h: check_valid_strides_and_return_transposed. Experts compute in the
+/// format of their weights, also under autocast.
+bool has_aligned_experts(const Config& config) {
+  const Formats of = formats(config.recipe);
+  const bool gathered = config.recipe.data_parallel == DataParallel::fsdp && of.computation != DType::automatic;
+  const std::int64_t numbers = 16 / element_bytes(gathered ? of.computation : of.weights);
+  const Experts& experts = config.model.experts;
+  const Size width = experts.moe_latent_size > 0 ? Size(experts.moe_latent_size) : config.model.hidden_size;
+  return width.value() % numbers == 0 && experts.moe_intermediate_size % numbers == 0;
+}
+
+}  // namespace
 
 std::vector<std::string> not_counted(const Config& config) {
   std::vector<std::string> sentences;
@@ -26,19 +42,16 @@ std::vector<std::string> not_counted(const Config& config) {
     sentences.emplace_back(
         "How completions are written: transformers' generate with its cache of keys and values, or what vLLM captures "
         "beyond its share of the GPU. A model that rates them.");
-    sentences.emplace_back(
-        "Prompts and completions are taken to fill sequence_length: shorter ones are padded, and then SDPA takes a "
-        "mask, which flash attention cannot.");
     if (config.model.experts.num_experts > 0 && config.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::none)
       sentences.emplace_back(
           "The routers' loss, which GRPOTrainer adds unless router_aux_loss_coef is 0: with it, "
           "router_auxiliary_loss is masked.");
   }
-  if (takes_preferences(recipe))
+  if ((recipe.objective == Objective::grpo || takes_preferences(recipe)) && !recipe.padding)
+    sentences.emplace_back("Sequences are taken to fill sequence_length: set padding where shorter ones are padded.");
+  if (recipe.padding && recipe.attention == AttentionKernel::flash)
     sentences.emplace_back(
-        "Sequences are taken to fill sequence_length: shorter ones are padded, and then SDPA takes "
-        "a"
-        " mask, which flash attention cannot.");
+        "flash_attention_2 computes without the padding: its tensors are counted as if every token were left.");
   if (recipe.quantization != Quantization::none)
     sentences.emplace_back("4-bit weights follow bitsandbytes' source; no recorded step stands behind them.");
   if (!torch && recipe.precision == Precision::fp8)
@@ -53,6 +66,12 @@ std::vector<std::string> not_counted(const Config& config) {
   const bool stacked_experts = torch && config.model.experts.num_experts > 0 && type != "deepseek" && !separate_experts;
   if (stacked_experts && recipe.quantization != Quantization::none)
     sentences.emplace_back("Stacked experts stay in 16 bits: bitsandbytes quantises linear layers alone.");
+  if (stacked_experts && !has_item("llama4_text,dbrx,jetmoe,step3p5", type) && !has_aligned_experts(config))
+    sentences.emplace_back(
+        "Grouped products of experts take rows of whole 16 bytes: with these widths PyTorch stops with \"strides "
+        "should "
+        "be multiple of 16 bytes\", unless experts run one after another (experts_implementation eager). Counted is a "
+        "step that goes on.");
   if (adapts_stacked_experts(config))
     sentences.emplace_back("What batched products of experts' adapters copy inside: B, whose experts lie last.");
   if (recipe.framework == Framework::torchtune && !torchtune::describes(config.model))

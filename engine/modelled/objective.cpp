@@ -1,4 +1,5 @@
-// What is not modelled of objectives other than the next token, and of parts that are frozen.
+// What is not modelled of objectives other than the next token, of smoothed labels, of batches that are padded, and of
+// parts that are frozen.
 #include "engine/config/deepspeed.h"
 #include "engine/config/sequences.h"
 #include "engine/config/shard_group.h"
@@ -28,17 +29,56 @@ bool sharded(const Recipe& r) {
   return (r.data_parallel == DataParallel::fsdp || r.data_parallel == DataParallel::zero3) && r.data_parallel_size > 1;
 }
 
-/// The model without its adapters is the reference.
-bool is_shards_of_zero3(const Recipe& r) {
-  return reference_of(r) == ReferenceModel::base && sharded(r) && r.data_parallel == DataParallel::zero3;
+bool smooths(const Recipe& r) { return r.loss == Loss::label_smoothing; }
+
+bool of_older_transformers(const Recipe& r) {
+  return r.transformers_release != TransformersRelease::current || r.loss == Loss::legacy;
 }
 
-bool copies_shards(const Recipe& r) {
-  const bool zero3 = r.data_parallel == DataParallel::zero3;
-  return holds_reference(r) && sharded(r) && (zero3 || r.quantization != Quantization::none || r.offload_parameters);
+bool of_zero3(const Recipe& r) { return r.data_parallel == DataParallel::zero3 && sharded(r); }
+
+/// The model without its adapters is the reference.
+bool is_shards_of_zero3(const Recipe& r) { return reference_of(r) == ReferenceModel::base && of_zero3(r); }
+
+bool copies_quantised_shards(const Recipe& r) {
+  return holds_reference(r) && sharded(r) && (r.quantization != Quantization::none || r.offload_parameters);
 }
 
 constexpr Missing<Config> all_missing[] = {
+    {"/recipe/padding", "Padded batches outside transformers' models are",
+     "Choose framework transformers or deepspeed, or set it to false.",
+     [](const Config& c) {
+       return c.recipe.padding && (!of_transformers(c.recipe) || c.model.model_type == "deepseek");
+     },
+     "0"},
+    {"/recipe/padding", "Padded batches beside tensor, pipeline, context or expert parallelism are",
+     "Set it to false, or these to 1.", [](const Config& c) { return c.recipe.padding && divided(c.recipe); }, "0"},
+    {"/recipe/padding", "Padded batches of compiled blocks, or of an older transformers, are", "Set it to false.",
+     [](const Config& c) { return c.recipe.padding && (c.recipe.compile_blocks || of_older_transformers(c.recipe)); },
+     "0"},
+    {"/recipe/padding",
+     "Padded batches with flash attention where values are narrower than queries, or beside attention sinks, are",
+     "Choose attention sdpa or eager.",
+     [](const Config& c) {
+       const LatentAttention& latent = c.model.latent_attention;
+       const bool narrower =
+           latent.kv_lora_rank > 0 && latent.v_head_dim != latent.qk_nope_head_dim + latent.qk_rope_head_dim;
+       return c.recipe.padding && c.recipe.attention == AttentionKernel::flash && (narrower || c.model.attention_sinks);
+     },
+     {"/recipe/attention", "sdpa"}},
+    {"/recipe/loss", "Smoothed labels outside transformers' Trainer, or beside a divided model, are", "Choose full.",
+     [](const Config& c) { return smooths(c.recipe) && (!of_transformers(c.recipe) || divided(c.recipe)); }, "full"},
+    {"/recipe/loss", "Smoothed labels of an older transformers, or with compiled blocks or loss, are", "Choose full.",
+     [](const Config& c) {
+       const Recipe& r = c.recipe;
+       return smooths(r) && (of_older_transformers(r) || r.compile_blocks || r.compile_loss);
+     },
+     "full"},
+    {"/model/experts/router_auxiliary_loss", "A loss of the routers beside that of smoothed labels is", "Choose none.",
+     [](const Config& c) {
+       return smooths(c.recipe) && c.model.experts.router_auxiliary_loss != RouterAuxiliaryLoss::none;
+     },
+     "none"},
     {"/recipe/objective", "Objectives other than next_token outside TRL's trainers are",
      "Choose framework transformers or deepspeed.",
      [](const Config& c) { return of_trl(c.recipe) && !of_transformers(c.recipe); }, to_transformers},
@@ -87,20 +127,27 @@ constexpr Missing<Config> all_missing[] = {
     {"/recipe/old_log_probabilities", "Log-probabilities computed by weights that are ZeRO-3's shards are",
      "Set it to false, or choose data_parallel zero2, fsdp or ddp.",
      [](const Config& c) {
-       const bool zero3 = c.recipe.data_parallel == DataParallel::zero3 && sharded(c.recipe);
-       return zero3 && c.recipe.objective == Objective::grpo && c.recipe.old_log_probabilities;
+       return of_zero3(c.recipe) && c.recipe.objective == Objective::grpo && c.recipe.old_log_probabilities;
      },
      "0"},
+    {"/recipe/objective",
+     "KTO, which runs the policy without autograd, with weights that are ZeRO-3's shards is",
+     "Choose data_parallel zero2, fsdp or ddp.",
+     [](const Config& c) { return of_zero3(c.recipe) && c.recipe.objective == Objective::kto; },
+     {"/recipe/data_parallel", "zero2"}},
     {"/recipe/reference_model", "A reference without adapters whose weights are shards is",
      "Choose precomputed, or data_parallel ddp.",
      [](const Config& c) { return takes_preferences(c.recipe) && is_shards_of_zero3(c.recipe); }, "precomputed"},
-    {"/recipe/reference_model", "A copy of the weights under ZeRO-3, or of quantised weights that are shards, is",
-     "Choose precomputed, or data_parallel zero2, fsdp or ddp.",
-     [](const Config& c) { return takes_preferences(c.recipe) && copies_shards(c.recipe); }, "precomputed"},
-    {"/recipe/reference_model", "A reference under ZeRO-3, or a copy of quantised weights that are shards, is",
+    {"/recipe/reference_model", "A copy of quantised weights, or of weights in host memory, that are shards, is",
+     "Choose precomputed, or data_parallel zero2 or ddp.",
+     [](const Config& c) { return takes_preferences(c.recipe) && copies_quantised_shards(c.recipe); }, "precomputed"},
+    {"/recipe/reference_model", "A reference of grpo under ZeRO-3, or a copy of quantised weights that are shards, is",
      "Choose none, or data_parallel zero2, fsdp or ddp.",
      [](const Config& c) {
-       return c.recipe.objective == Objective::grpo && (is_shards_of_zero3(c.recipe) || copies_shards(c.recipe));
+       const ReferenceModel reference = reference_of(c.recipe);
+       const bool runs = reference == ReferenceModel::copy || reference == ReferenceModel::base;
+       return c.recipe.objective == Objective::grpo &&
+              ((runs && of_zero3(c.recipe)) || copies_quantised_shards(c.recipe));
      },
      "none"},
     {"/recipe/frozen_layers", "Frozen layers outside transformers' models, or beside a divided model, are",

@@ -84,8 +84,7 @@ void Zero3::wrap() {
     flat_ = allocate({elements}, dtype_, {&part_rule});
     note_kept(flat_, part_rule);
   }
-  for (std::size_t i = 0; i < weights_.size(); ++i)
-    if (weights_[i].persistent) give(i);
+  give_persistent();
   Run& run = active_run();
   const Set<Component> communication(run.component, Component::communication);
   const auto make_bucket = [&] {
@@ -138,8 +137,27 @@ void Zero3::after_operation() {
   running_.clear();
 }
 
+/// Modules without weights of their own gather ahead as they begin, too: the model with its head and the one within, a
+/// layer, its attention and its MLP, and the activation after the MLP's first product.
+int Zero3::begun_without_weights() {
+  Run& run = active_run();
+  int begun = at_ == 0 ? 2 : 0;
+  const std::uint32_t mlp = run.place_named("mlp");
+  const bool in_layer = run.layer >= 0;
+  const bool enters = run.layer != last_layer_ || run.place != last_place_;
+  products_ = enters ? 1 : products_ + 1;
+  if (in_layer && run.layer != last_layer_) ++begun;
+  if (in_layer && enters && (run.place == mlp || run.place == run.place_named("attention"))) ++begun;
+  if (in_layer && run.place == mlp && products_ == 2) ++begun;
+  last_layer_ = run.layer;
+  last_place_ = run.place;
+  return begun;
+}
+
 void Zero3::use(const Module& module) {
   const Set<Stream> stream(active_run().stream, Stream::all_gather);
+  const int begun = begun_without_weights();
+  for (int i = 0; recorded_ && i < begun; ++i) prefetch({});
   gather(module);
   for (const std::size_t index : module) wait(index);
   if (recorded_) {
@@ -291,6 +309,10 @@ void Zero3::end_backward() {
   }
   reduce_bucket();
   end_backward_of_module();
+  start_over();
+}
+
+void Zero3::start_over() {
   for (Weight& weight : weights_) {
     weight.gather.reset();
     weight.fetched_for = -1;
@@ -309,9 +331,23 @@ void Zero3::step() {
   for (Weight& weight : weights_)
     if (weight.persistent) take(weight);
   if (!recipe_.offload_optimizer) step_groups();
+  give_persistent();
+}
+
+void Zero3::give_persistent() {
   for (std::size_t i = 0; i < weights_.size(); ++i)
     if (weights_[i].persistent) give(i);
 }
+
+// DeepSpeed engine.py, _configure_zero_optimizer without an optimizer: parameter_offload.py, DeepSpeedZeRoOffload.
+void Zero3::wrap_untrained() {
+  const Place place("data parallelism", Component::weights);
+  dtype_ = weights_[0].tensor.dtype();
+  give_persistent();
+}
+
+// parameter_offload.py, _start_of_forward_hook: what has been recorded is the forward alone.
+void Zero3::end_forward() { start_over(); }
 
 void Zero3::step_groups() {
   if (dtype_ == DType::float16) {

@@ -26,6 +26,10 @@ class Zero3 : public Zero, public OperationHooks {
   void set_last_micro_batch(bool last) override { last_backward_ = last; }
   void end_backward() override;
   void step() override;
+  /// In place of wrap(), of a model that is not trained: its parts stay as they are.
+  void wrap_untrained();
+  /// Its forward has ended, which no backward follows.
+  void end_forward();
   void before_operation(std::initializer_list<const Tensor*> arguments, Node* node) override;
   void after_operation() override;
   bool linear_keeps_input() const override { return true; }
@@ -67,6 +71,9 @@ class Zero3 : public Zero, public OperationHooks {
   void give(std::size_t index);
   static void take(Weight& weight);
   void step_groups();
+  void give_persistent();
+  void start_over();
+  int begun_without_weights();
 
   const Recipe& recipe_;
   DType dtype_ = DType::bfloat16;
@@ -81,12 +88,15 @@ class Zero3 : public Zero, public OperationHooks {
   bool recorded_ = false;
   bool last_backward_ = true;
   std::vector<Module> trace_;
-  std::vector<Use> order_;  ///< of the trace's weights
-  std::size_t next_ = 0;    ///< first of them that has not been gathered
-  std::int64_t at_ = 0;     ///< modules begun
-  std::int64_t live_ = 0;   ///< elements gathered
-  Module running_;          ///< weights of the operation that runs
-  Module in_backward_;      ///< weights of the module whose backward runs
+  std::vector<Use> order_;        ///< of the trace's weights
+  std::size_t next_ = 0;          ///< first of them that has not been gathered
+  std::int64_t at_ = 0;           ///< modules begun
+  std::int64_t live_ = 0;         ///< elements gathered
+  std::int32_t last_layer_ = -1;  ///< where the last module with weights began
+  std::uint32_t last_place_ = 0;
+  int products_ = 0;    ///< of the same place, one after another
+  Module running_;      ///< weights of the operation that runs
+  Module in_backward_;  ///< weights of the module whose backward runs
   /// Frozen weights of an embedding whose output wants a gradient all the same (transformers:
   /// enable_input_require_grads, where blocks with adapters are recomputed): backward ends with this module.
   Module embedding_;

@@ -45,9 +45,10 @@ Ref<Node> new_node(const Rule& rule) {
 
 Ref<Node> begin_node(const Rule& rule, std::initializer_list<const Tensor*> arguments) {
   const Run& run = active_run();
-  if (!run.grad_enabled || run.recomputing.complete) return {};
+  if (run.recomputing.complete) return {};
   bool wanted = false;
-  for (const Tensor* argument : arguments) wanted = wanted || (argument != nullptr && argument->requires_grad());
+  if (run.grad_enabled)
+    for (const Tensor* argument : arguments) wanted = wanted || (argument != nullptr && argument->requires_grad());
   Ref<Node> node;
   if (wanted) {
     node = new_node(rule);

@@ -56,6 +56,7 @@ struct ModelSettings {
   bool legacy_models = false;         ///< the classes of transformers before 4.46
   bool inputs_want_gradient = false;  ///< of embeddings that are frozen: they are made to want one
   bool takes_attention_mask = false;  ///< of each sequence, which masks of attention are made with
+  bool padding = false;               ///< it has zeros
   bool offload_checkpoints = false;   ///< inputs of recomputed blocks are kept in host memory
 };
 

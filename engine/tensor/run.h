@@ -122,6 +122,7 @@ class Run {
   LayerFolding folding;
   std::int32_t compiled_region = 0;  ///< the compiled graph that runs; 0: none, operations run one by one
   std::int32_t next_region = 1;
+  Tensor attention_mask;                         ///< (b, s) with zeros, which the model is given; undefined: no padding
   std::vector<Tensor>* router_logits = nullptr;  ///< of the layers that have run; null: nobody collects them
 
   Size times_of(std::int32_t layer_index) const;          ///< how many equal layers it stands for

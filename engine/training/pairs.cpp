@@ -11,7 +11,7 @@ namespace trainmem {
 Tensor RewardModelling::loss(CausalModel& policy, std::int32_t step, const std::string& name) {
   let_go(inputs_);
   for (const char* role : {"token ids", "attention mask"}) inputs_.push_back(make_tokens(recipe_, role));
-  Tensor scores = model_.policy_logits(policy, inputs_[0]);
+  Tensor scores = output_.logits(policy, {inputs_[0], inputs_[1]});
   run_.begin_phase(step, Phase::loss, name);
   const Place place("loss", Component::logits_and_loss);
   const Tensor of_sequences = score_of_last_token(std::move(scores));
@@ -28,7 +28,7 @@ Tensor PairTuning::loss(CausalModel& policy, std::int32_t step, const std::strin
   const Tensor ids = make_tokens(recipe_, "token ids");
   const Tensor attention_mask = make_tokens(recipe_, "attention mask");
   const Tensor labels = make_tokens(recipe_, "labels");
-  const Tensor logits = model_.policy_logits(policy, ids);
+  const Tensor logits = output_.logits(policy, {ids, attention_mask});
   run_.begin_phase(step, Phase::loss, name);
   const Place place("loss", Component::logits_and_loss);
   Tensor of_labels;

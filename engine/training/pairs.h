@@ -7,38 +7,36 @@
 #include <string>
 #include <vector>
 
+#include "engine/training/model_output.h"
 #include "engine/training/objective.h"
-#include "engine/training/reference_model.h"
 
 namespace trainmem {
 
 /// A score of each sequence is higher for the chosen one.
 class RewardModelling : public ObjectiveStep {
  public:
-  RewardModelling(const Config& config, const std::vector<LayerSlot>& slots, Run& run)
-      : run_(run), recipe_(config.recipe), model_(config, slots, run) {}
+  RewardModelling(const Config& config, Run& run) : run_(run), recipe_(config.recipe), output_(config.recipe) {}
   Tensor loss(CausalModel& policy, std::int32_t step, const std::string& name) override;
   void end_micro_batches() override { let_go(inputs_); }
 
  private:
   Run& run_;
   const Recipe& recipe_;
-  ReferenceRunner model_;
+  const ModelOutput output_;
   std::vector<Tensor> inputs_;
 };
 
 /// The chosen sequence becomes more probable than the rejected one, with ORPO and CPO also by cross-entropy.
 class PairTuning : public ObjectiveStep {
  public:
-  PairTuning(const Config& config, const std::vector<LayerSlot>& slots, Run& run)
-      : run_(run), recipe_(config.recipe), model_(config, slots, run) {}
+  PairTuning(const Config& config, Run& run) : run_(run), recipe_(config.recipe), output_(config.recipe) {}
   Tensor loss(CausalModel& policy, std::int32_t step, const std::string& name) override;
   void end_micro_batches() override { let_go(inputs_); }
 
  private:
   Run& run_;
   const Recipe& recipe_;
-  ReferenceRunner model_;
+  const ModelOutput output_;
   std::vector<Tensor> inputs_;  ///< ids, masks and labels of chosen sequences, then of rejected ones
 };
 

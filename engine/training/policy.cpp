@@ -28,7 +28,7 @@ Tensor copy_of(const Tensor& tensor) {
 }  // namespace
 
 PolicyTuning::PolicyTuning(const Config& config, const std::vector<LayerSlot>& slots, Run& run)
-    : run_(run), recipe_(config.recipe), reference_(config, slots, run) {}
+    : run_(run), recipe_(config.recipe), output_(config.recipe), reference_(config, slots, run) {}
 
 PolicyTuning::Batch PolicyTuning::new_batch() const {
   const Size sequences = recipe_.micro_batch_size * recipe_.gradient_accumulation_steps;
@@ -47,16 +47,17 @@ Tensor PolicyTuning::whole_sequences(const Size& sequences, const char* role) co
 
 /// Log-probabilities of the completions by `logits`. Logits of one micro-batch live until the next one's are there.
 template <class Logits>
-Tensor PolicyTuning::scores(const Logits& logits, const Tensor& of_step, std::int64_t most) const {
+Tensor PolicyTuning::scores(const Logits& logits, const ModelInputs& of_step, std::int64_t most) const {
   const Set<bool> without_autograd(run_.grad_enabled, false);
   const Size micro_batches = recipe_.gradient_accumulation_steps;
   const std::int64_t turns = std::min(micro_batches.value(), most);
   const Size tokens = completion_tokens(recipe_);
-  const Tensor ids = part_of(of_step);
+  const Tensor ids = part_of(of_step.ids);
+  const ModelInputs inputs{ids, part_of(of_step.attention_mask), tokens + Size(1)};
   Tensor output;
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < turns; ++i) {
-    output = logits(ids, tokens + Size(1));
+    output = logits(inputs);
     const Place place("loss", Component::logits_and_loss);
     parts.push_back(selective_log_softmax(divided_by_temperature(output, tokens), index_of(ids, tokens)));
   }
@@ -79,14 +80,10 @@ void PolicyTuning::begin_step(CausalModel& policy, std::int32_t step, std::int64
       const Size sequences = recipe_.micro_batch_size * recipe_.gradient_accumulation_steps;
       const Tensor ids = whole_sequences(sequences, "token ids");
       const Tensor mask = whole_sequences(sequences, "attention mask");
-      const auto by_policy = [&](const Tensor& of_ids, const Size& positions) {
-        return reference_.policy_logits(policy, of_ids, positions);
-      };
-      const auto by_reference = [&](const Tensor& of_ids, const Size& positions) {
-        return reference_.logits(policy, of_ids, positions);
-      };
-      if (recipe_.old_log_probabilities) made.old = scores(by_policy, ids, most);
-      if (has_reference) made.reference = scores(by_reference, ids, most);
+      const auto by_policy = [&](const ModelInputs& inputs) { return output_.logits(policy, inputs); };
+      const auto by_reference = [&](const ModelInputs& inputs) { return reference_.logits(policy, inputs); };
+      if (recipe_.old_log_probabilities) made.old = scores(by_policy, {ids, mask}, most);
+      if (has_reference) made.reference = scores(by_reference, {ids, mask}, most);
       made.advantages = allocate({sequences}, DType::float32, {&batch_rule, "advantages"});
     }
     for (const Tensor& tokens : made.tokens) batch.tokens.push_back(copy_of(tokens));  // shuffle_sequence_dict
@@ -116,7 +113,7 @@ Tensor PolicyTuning::loss(CausalModel& policy, std::int32_t step, const std::str
   Tensor log_probabilities;
   Tensor entropies;
   {
-    const Tensor logits = reference_.policy_logits(policy, ids, tokens + Size(1), attention_mask);
+    const Tensor logits = output_.logits(policy, {ids, attention_mask, tokens + Size(1)});
     run_.begin_phase(step, Phase::loss, name);
     const Place place("loss", Component::logits_and_loss);
     const Tensor divided = divided_by_temperature(logits, tokens);

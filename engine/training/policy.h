@@ -33,11 +33,12 @@ class PolicyTuning : public ObjectiveStep {
   Batch new_batch() const;
   Tensor whole_sequences(const Size& sequences, const char* role) const;
   template <class Logits>
-  Tensor scores(const Logits& logits, const Tensor& of_step, std::int64_t most) const;
+  Tensor scores(const Logits& logits, const ModelInputs& of_step, std::int64_t most) const;
   Tensor part_of(const Tensor& of_step) const;
 
   Run& run_;
   const Recipe& recipe_;
+  const ModelOutput output_;
   ReferenceRunner reference_;
   Batch batch_;
 };

@@ -18,10 +18,11 @@ Tensor PreferenceTuning::loss(CausalModel& policy, std::int32_t step, const std:
   let_go(inputs_);
   for (const char* role : {"token ids", "attention mask", "completion mask"})
     inputs_.push_back(make_tokens(recipe_, role));
-  const Tensor ids = inputs_.front();
-  const Tensor completion_mask = inputs_.back();
+  const Tensor ids = inputs_[0];
+  const ModelInputs inputs{ids, inputs_[1]};
+  const Tensor completion_mask = inputs_[2];
   constexpr const char* place_name = "loss";
-  const Tensor logits = reference_.policy_logits(policy, ids);
+  const Tensor logits = output_.logits(policy, inputs);
   run_.begin_phase(step, Phase::loss, name);
   Tensor tokens;
   Tensor sums;
@@ -35,7 +36,7 @@ Tensor PreferenceTuning::loss(CausalModel& policy, std::int32_t step, const std:
   Tensor sums_of_reference;
   if (reference_.kind() != ReferenceModel::precomputed) {
     run_.begin_phase(step, Phase::reference, name);
-    logits_of_reference = reference_.logits(policy, ids);
+    logits_of_reference = reference_.logits(policy, inputs);
     run_.begin_phase(step, Phase::loss, name);
   }
   const Place place(place_name, Component::logits_and_loss);

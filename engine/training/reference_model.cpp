@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/config/deepspeed.h"
 #include "engine/config/shard_group.h"
 #include "engine/tape/rows.h"
 #include "engine/tensor/ops.h"
@@ -11,12 +12,6 @@
 namespace trainmem {
 
 namespace {
-
-/// accelerate accelerator.py, prepare_model: where the model runs under autocast, its outputs are converted
-/// (utils/operations.py: convert_outputs_to_fp32). _prepare_fsdp2 does without.
-bool converts_outputs(const Recipe& recipe) {
-  return formats(recipe).autocast != DType::automatic && !uses_fsdp2(recipe);
-}
 
 /// A model of its own: no adapters, nothing frozen apart from the rest, nothing recomputed.
 Recipe of_copy(Recipe recipe) {
@@ -55,16 +50,15 @@ Model in_evaluation(const Model& model) {
 }
 
 ReferenceRunner::ReferenceRunner(const Config& config, const std::vector<LayerSlot>& slots, Run& run)
-    : run_(run),
-      formats_(formats(config.recipe)),
-      kind_(reference_of(config.recipe)),
-      converts_(converts_outputs(config.recipe)),
-      is_one_group_(uses_fsdp2(config.recipe)) {
+    : run_(run), output_(config.recipe), kind_(reference_of(config.recipe)), is_one_group_(uses_fsdp2(config.recipe)) {
   if (kind_ != ReferenceModel::copy) return;
   const Place place(reference_place);
   std::vector<RegisteredParameter> of_policy = std::move(run.parameters);
   run.parameters.clear();
-  make_copy(config, slots);
+  if (uses_zero(config.recipe) && config.recipe.data_parallel == DataParallel::zero3)
+    make_parts(config, slots);
+  else
+    make_copy(config, slots);
   parameters_ = std::move(run.parameters);
   run.parameters = std::move(of_policy);
 }
@@ -84,33 +78,37 @@ void ReferenceRunner::make_copy(const Config& config, const std::vector<LayerSlo
                                         as_policy ? wrapper_.get() : nullptr);
 }
 
-Tensor ReferenceRunner::policy_logits(CausalModel& model, const Tensor& ids, const Size& positions,
-                                      const Tensor& mask) const {
-  Tensor logits;
-  {
-    const AutocastScope autocast(Autocast::in(formats_.autocast));
-    logits = model.logits(ids, positions, mask);
-  }
-  if (!converts_) return logits;
-  const Place place("head", Component::logits_and_loss);
-  return to(std::move(logits), DType::float32, "fp32 logits");
+// TRL models/utils.py, prepare_deepspeed: an engine of its own, which knows no optimizer.
+void ReferenceRunner::make_parts(const Config& config, const std::vector<LayerSlot>& slots) {
+  Run& run = run_;
+  const Set<decltype(run.new_parameters.maker)> maker(run.new_parameters.maker, nullptr);
+  const Set<OperationHooks*> hooks(run.operation_hooks, nullptr);
+  zero_ = std::make_unique<Zero3>(config.recipe);
+  make_copy(config, slots);
+  zero_->wrap_untrained();
 }
 
 /// prepare_fsdp does not run the model under autocast.
-Tensor ReferenceRunner::logits_of_copy(const Tensor& ids, const Size& positions) {
-  if (wrapper_ == nullptr) return policy_logits(*copy_, ids, positions);
-  if (!is_one_group_) return copy_->logits(ids, positions);
-  wrapper_->before_forward(0, ids);
-  Tensor logits = wrapper_->after_forward(0, copy_->logits(ids, positions));
+Tensor ReferenceRunner::logits_of_copy(const ModelInputs& inputs) {
+  if (zero_) {
+    const Set<OperationHooks*> hooks(run_.operation_hooks, zero_.get());
+    Tensor logits = output_.logits(*copy_, inputs);
+    zero_->end_forward();
+    return logits;
+  }
+  if (wrapper_ == nullptr) return output_.logits(*copy_, inputs);
+  if (!is_one_group_) return ModelOutput::run(*copy_, inputs);
+  wrapper_->before_forward(0, inputs.ids);
+  Tensor logits = wrapper_->after_forward(0, ModelOutput::run(*copy_, inputs));
   wrapper_->end_forward();
   return logits;
 }
 
-Tensor ReferenceRunner::logits(CausalModel& policy, const Tensor& ids, const Size& positions) {
+Tensor ReferenceRunner::logits(CausalModel& policy, const ModelInputs& inputs) {
   const Set<bool> without_autograd(run_.grad_enabled, false);
-  if (kind_ == ReferenceModel::copy) return logits_of_copy(ids, positions);
+  if (kind_ == ReferenceModel::copy) return logits_of_copy(inputs);
   const Set<bool> without_adapters(run_.adapters_disabled, true);
-  return policy_logits(policy, ids, positions);
+  return output_.logits(policy, inputs);
 }
 
 }  // namespace trainmem

@@ -9,8 +9,9 @@
 
 #include "engine/blocks/causal_model.h"
 #include "engine/config.h"
-#include "engine/config/formats.h"
+#include "engine/parallel/zero3.h"
 #include "engine/tensor/run.h"
+#include "engine/training/model_output.h"
 
 namespace trainmem {
 
@@ -32,22 +33,21 @@ class ReferenceRunner {
   /// Makes the reference's weights, if there are some of its own. `slots`: the policy's layers.
   ReferenceRunner(const Config& config, const std::vector<LayerSlot>& slots, Run& run);
   ReferenceModel kind() const { return kind_; }
-  /// Logits of the policy, of all positions or of the last `positions`.
-  Tensor policy_logits(CausalModel& policy, const Tensor& ids, const Size& positions = {},
-                       const Tensor& mask = {}) const;
-  /// The reference's, without autograd. `policy`: the reference once its adapters are disabled.
-  Tensor logits(CausalModel& policy, const Tensor& ids, const Size& positions = {});
+  /// Its logits, without autograd. `policy`: the reference once its adapters are disabled.
+  Tensor logits(CausalModel& policy, const ModelInputs& inputs);
 
  private:
   void make_copy(const Config& config, const std::vector<LayerSlot>& slots);
-  Tensor logits_of_copy(const Tensor& ids, const Size& positions);
+  /// The same, divided by ZeRO-3.
+  void make_parts(const Config& config, const std::vector<LayerSlot>& slots);
+  Tensor logits_of_copy(const ModelInputs& inputs);
 
   Run& run_;
-  const Formats formats_;
+  const ModelOutput output_;
   const ReferenceModel kind_;
-  const bool converts_;                     ///< logits to fp32
   const bool is_one_group_;                 ///< the copy is gathered whole: FSDP2
-  std::unique_ptr<ModuleWrapper> wrapper_;  ///< of the copy, whose weights are shards; null: they are whole
+  std::unique_ptr<ModuleWrapper> wrapper_;  ///< of the copy, whose weights are shards; null: they are whole, or
+  std::unique_ptr<Zero3> zero_;             ///< parts that ZeRO-3 gathers
   std::unique_ptr<CausalModel> copy_;
   std::vector<RegisteredParameter> parameters_;  ///< of the copy: no optimizer is given them
 };

@@ -5,6 +5,7 @@
 #include "engine/blocks/adapter_format.h"
 #include "engine/blocks/adapter_targets.h"
 #include "engine/blocks/causal_model.h"
+#include "engine/blocks/label_smoothing.h"
 #include "engine/blocks/llm_foundry/loop.h"
 #include "engine/config/deepspeed.h"
 #include "engine/config/formats.h"
@@ -22,6 +23,7 @@
 #include "engine/training/inputs.h"
 #include "engine/training/megatron.h"
 #include "engine/training/megatron_deepspeed.h"
+#include "engine/training/model_output.h"
 #include "engine/training/objective.h"
 #include "engine/training/reference_model.h"
 #include "engine/training/torch_pipeline.h"
@@ -164,7 +166,8 @@ class Training {
     // transformers modeling_utils.py, gradient_checkpointing_enable: since 5, whatever it is that is frozen.
     const bool freezes = recipe.lora.rank > 0 || (recipe.frozen_layers > 0 && is_current(recipe));
     settings.inputs_want_gradient = freezes && recipe.recomputation != Recomputation::none && !others;
-    settings.takes_attention_mask = recipe.objective != Objective::next_token;
+    settings.takes_attention_mask = recipe.objective != Objective::next_token || recipe.padding;
+    settings.padding = recipe.padding;
     settings.fine_tuning = {recipe.lora.rank,       adapter_targets(config_), adapter_dropout(recipe),
                             adapter_format(recipe), recipe.quantization,      recipe.lora.fused};
     settings.legacy_models =
@@ -227,6 +230,7 @@ class Training {
     if (objective_) objective_->end_micro_batches();
     if (!loop_.holds_tokens) ids_.reset();
     attention_mask_.reset();
+    run_.attention_mask.reset();
     if (loop_.holds_labels) labels_ = std::move(labels);
   }
 
@@ -235,13 +239,16 @@ class Training {
     ids_.reset();
     labels.reset();
     attention_mask_.reset();
+    run_.attention_mask.reset();
     if (objective_) {
       const Tensor loss = objective_->loss(model, step, name + " forward");
       return differentiate(is_scaled() ? scalar_operation(loss) : loss, step, name, last);
     }
     ids_ = make_tokens(config_.recipe, "token ids");
     Tensor token_mask;
-    if (config_.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::masked)
+    if (config_.recipe.padding)
+      token_mask = run_.attention_mask = make_tokens(config_.recipe, "attention mask");
+    else if (config_.model.experts.router_auxiliary_loss == RouterAuxiliaryLoss::masked)
       token_mask = make_tokens(config_.recipe, "attention mask");
     std::vector<Tensor> mask;
     if (loop_.copies_batch) {
@@ -253,7 +260,12 @@ class Training {
     if (takes_positions()) mask = make_block_mask(config_.recipe);
     Tensor logits = std::move(logits_);
     Tensor loss;
-    {
+    if (config_.recipe.loss == Loss::label_smoothing) {
+      const Tensor output = ModelOutput(config_.recipe).logits(model, {ids_, token_mask});
+      run_.begin_phase(step, Phase::loss, name + " forward");
+      const Place place("loss", Component::logits_and_loss);
+      loss = label_smoothing_loss(output, labels);
+    } else {
       const AutocastScope autocast(Autocast::in(formats_.autocast));
       logits = model.forward(ids_);
       run_.begin_phase(step, Phase::loss, name + " forward");

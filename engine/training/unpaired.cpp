@@ -27,16 +27,18 @@ Tensor UnpairedTuning::loss(CausalModel& policy, std::int32_t step, const std::s
   const Tensor mask = inputs_[2];
   const Tensor other_ids = inputs_[3];
   const Tensor other_mask = inputs_[5];
+  const ModelInputs given{ids, inputs_[1]};
+  const ModelInputs others{other_ids, inputs_[4]};
   const auto enter = [&](Phase phase) { run_.begin_phase(step, phase, name); };
 
   Tensor apart;
   enter(Phase::reference);
   {
     const Set<bool> without_autograd(run_.grad_enabled, false);
-    apart = of_sequences(reference_.policy_logits(policy, other_ids), other_ids, other_mask);
+    apart = of_sequences(output_.logits(policy, others), other_ids, other_mask);
   }
   enter(Phase::forward);
-  const Tensor logits = reference_.policy_logits(policy, ids);
+  const Tensor logits = output_.logits(policy, given);
   enter(Phase::loss);
   const Tensor sums = of_sequences(logits, ids, mask);
   Tensor apart_of_reference;
@@ -46,9 +48,9 @@ Tensor UnpairedTuning::loss(CausalModel& policy, std::int32_t step, const std::s
     enter(Phase::reference);
     {
       const Set<bool> without_autograd(run_.grad_enabled, false);
-      apart_of_reference = of_sequences(reference_.logits(policy, other_ids), other_ids, other_mask);
+      apart_of_reference = of_sequences(reference_.logits(policy, others), other_ids, other_mask);
     }
-    logits_of_reference = reference_.logits(policy, ids);
+    logits_of_reference = reference_.logits(policy, given);
     enter(Phase::loss);
     sums_of_reference = of_sequences(logits_of_reference, ids, mask);
   } else {

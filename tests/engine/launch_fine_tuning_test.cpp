@@ -43,6 +43,22 @@ TEST_CASE("Trainer arguments: TRL's own LoRA example") {
   CHECK(why(import, "dtype").find("fp32") != std::string::npos);
 }
 
+// huggingface/trl 016013e8, trainer/sft_config.py: packing, padding_free; transformers training_args.py:
+// label_smoothing_factor. Without packing the batch is padded, unless it is one sequence.
+TEST_CASE("Trainer arguments: packing, and smoothed labels") {
+  const auto read = [](const std::string& more) {
+    return import_text("python trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-0.5B " + more);
+  };
+  const std::string two = "--per_device_train_batch_size 2 ";
+  CHECK(value(read(two + "--packing"), "/recipe/padding") == "0");
+  CHECK(value(read(two + "--packing False"), "/recipe/padding") == "1");
+  CHECK(value(read("--per_device_train_batch_size 1 --packing False"), "/recipe/padding") == "0");
+  CHECK(value(read(two + "--packing False --padding_free True"), "/recipe/padding") == "0");
+  CHECK(value(read(two), "/recipe/padding") == "0");
+  CHECK(value(read("--label_smoothing_factor 0.1"), "/recipe/loss") == "label_smoothing");
+  CHECK(value(read("--label_smoothing_factor 0.0"), "/recipe/loss") == "full");
+}
+
 // huggingface/transformers examples/pytorch/language-modeling/README.md, with options of TrainingArguments.
 TEST_CASE("Trainer arguments: run_clm.py by torchrun, with DeepSpeed's file by its name") {
   const Import import = import_text(

@@ -12,6 +12,7 @@
 #include "engine/validation/validate.h"
 #include "tests/catch.h"
 #include "tests/highest_peak.h"
+#include "tests/last_phase.h"
 #include "tests/small_models.h"
 #include "tests/validation_issues.h"
 
@@ -48,19 +49,6 @@ Config frozen(std::int64_t of_layers, bool with_head) {
   config.recipe.frozen_layers = of_layers;
   config.recipe.frozen_head = with_head;
   return config;
-}
-
-/// The last phase of this kind in the last step.
-FoldedPhase last(const Config& config, Phase phase) {
-  FoldedPhase found;
-  for (const FoldedPhase& one : fold(run_training(config, {.steps = 2, .fold = true})))
-    if (one.phase == phase) found = one;
-  return found;
-}
-
-std::string path_of_first_issue(const Config& config) {
-  const Issues issues = validate(config);
-  return issues.empty() ? "" : issues.front().code + " " + issues.front().path;
 }
 
 }  // namespace
@@ -143,6 +131,19 @@ TEST_CASE("preference tuning: under FSDP2 the reference is gathered whole") {
   CHECK(last(config, Phase::reference).peak.components[Component::gathered_parameters] < 4 * all / 2);
 }
 
+TEST_CASE("preference tuning: under ZeRO-3 the reference is parts, too, which are gathered for its forward") {
+  Config config = preferences(Precision::bf16_mixed);
+  config.recipe.framework = Framework::deepspeed;
+  config.recipe.data_parallel = DataParallel::zero3;
+  config.recipe.data_parallel_size = 4;
+  const Alive end = last(config, Phase::optimizer_step).end;
+  CHECK(end.components[Component::weights] == 2 * (2 * all / 4 + rotary));
+  const FoldedPhase reference = last(config, Phase::reference);
+  // All of the policy's weights come again in backward; the reference's are gathered ahead into one buffer.
+  CHECK(reference.peak.components[Component::gathered_parameters] >= 2 * 2 * all);
+  CHECK(reference.end.components[Component::gathered_parameters] <= 2 * all + 2 * of_head);
+}
+
 TEST_CASE("frozen layers: weights stay, gradients and states are of the rest") {
   for (const bool head : {false, true}) {
     const Config config = frozen(5, head);
@@ -194,9 +195,11 @@ TEST_CASE("validation: references and frozen parts that cannot be, and those tha
   CHECK(path_of_first_issue(config) == "not_yet_modelled /recipe/objective");
   config = preferences(Precision::bf16_mixed);
   config.recipe.framework = Framework::deepspeed;
-  config.recipe.data_parallel = DataParallel::zero3;
-  config.recipe.data_parallel_size = 4;
-  CHECK(path_of_first_issue(config) == "not_yet_modelled /recipe/reference_model");
   config.recipe.data_parallel = DataParallel::zero2;
+  config.recipe.data_parallel_size = 4;
   CHECK(path_of_first_issue(config).empty());
+  config.recipe.data_parallel = DataParallel::zero3;
+  CHECK(path_of_first_issue(config).empty());
+  config.recipe.lora.rank = 8;
+  CHECK(path_of_first_issue(config) == "not_yet_modelled /recipe/reference_model");
 }

@@ -169,9 +169,9 @@ TEST_CASE("property: more sharding never costs more") {
       no_more("sequence parallelism",
               peak_after(config, [](Recipe& r) { r.sequence_parallel = true; }) - hidden_states(config));
     }
+    // Muon's ranks step whole matrices, and every rank is sent as much as the one with the most of them.
     if (config.recipe.data_parallel == DataParallel::ddp && config.recipe.data_parallel_size > 1 &&
         config.recipe.framework == Framework::megatron && config.recipe.optimizer != Optimizer::muon_adamw) {
-      // Muon is dealt whole matrices, and every share is as large as that of the largest one.
       no_more("a distributed optimizer", peak_after(config, [](Recipe& r) { r.distributed_optimizer = true; }));
     }
   }

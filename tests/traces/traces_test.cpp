@@ -106,6 +106,9 @@ TEST_CASE("recorded steps: every phase's peak and end within 0.5 %") {
       {"pairs", 0},
       {"unpaired", 0},
       {"frozen", 0},
+      {"padding", 0},
+      {"zero_preference", 0},
+      {"label_smoothing", 0},
   }));
   CAPTURE(file);
   const std::vector<TraceCase> cases = read_trace_file(folder + file + ".json");

@@ -1,6 +1,7 @@
 // BioGPT: models/biogpt/modeling_biogpt.py.
 #include "engine/blocks/transformers/bart_block.h"
 #include "engine/blocks/transformers/families.h"
+#include "engine/blocks/transformers/padding.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/run.h"
 
@@ -69,7 +70,7 @@ class BioGpt : public Decoder {
     const Place place("embedding");
     Tensor embedded = multiply_number(trainmem::embedding(embedding_, ids), "scaled embedding");
     if (active_run().settings.inputs_want_gradient) embedded = require_gradient(std::move(embedded));
-    const Tensor attended = allocate(ids.shape(), DType::float32, {&positions_rule});  // the mask: ones
+    const Tensor attended = attended_tokens(ids, positions_rule);
     state.inputs.attention = attention;
     state.inputs.mask = causal_mask(ids.size(0), ids.size(1), embedded.dtype(), attention, false);
     state.inputs.positions = position_ids(ids.size(1));

@@ -2,6 +2,7 @@
 #include "engine/blocks/transformers/alibi.h"
 #include "engine/blocks/transformers/decoder.h"
 #include "engine/blocks/transformers/families.h"
+#include "engine/blocks/transformers/padding.h"
 
 namespace trainmem::transformers {
 
@@ -153,7 +154,7 @@ class Bloom : public Decoder {
     const Place place("embedding");
     const Tensor embedded = embed(embedding_, ids);
     state.hidden = model.embedding_norm ? embedding_norm_(embedded) : embedded;
-    const Tensor attended = allocate(ids.shape(), DType::float32, {&attended_rule});
+    const Tensor attended = attended_tokens(ids, attended_rule);
     state.inputs.alibi = bloom_alibi(attended, model.num_attention_heads, state.hidden.dtype());
     state.inputs.attention = AttentionKernel::eager;
     state.inputs.mask = causal_mask(ids.size(0), ids.size(1), embedded.dtype(), AttentionKernel::eager, false);

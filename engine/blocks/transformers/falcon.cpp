@@ -3,6 +3,7 @@
 #include "engine/blocks/transformers/alibi.h"
 #include "engine/blocks/transformers/decoder.h"
 #include "engine/blocks/transformers/families.h"
+#include "engine/blocks/transformers/padding.h"
 
 namespace trainmem::transformers {
 
@@ -147,9 +148,11 @@ class FalconBlock : public Block {
 
   Tensor fast(Tensor& query, Tensor& key, Tensor& value, const BlockInputs& inputs) const {
     ScaledDotProduct call;
+    call.dropout = inputs.alibi.defined() ? model_.attention_dropout : 0;
+    if (inputs.attention == AttentionKernel::flash && inputs.mask.defined())
+      return transpose(unpadded_attention(query, key, value, call), 1, 2);
     call.mask = inputs.mask;
     call.causal = !inputs.mask.defined();
-    call.dropout = inputs.alibi.defined() ? model_.attention_dropout : 0;
     call.forced_math = inputs.attention == AttentionKernel::sdpa_math;
     return scaled_dot_product_attention(query, key, value, call);
   }
@@ -211,7 +214,7 @@ class Falcon : public Decoder {
     const Size b = ids.size(0);
     const Size s = ids.size(1);
     if (model.positions == Positions::alibi) {
-      const Tensor attended = allocate(ids.shape(), DType::float32, {&attended_rule});
+      const Tensor attended = attended_tokens(ids, attended_rule);
       state.inputs.alibi = bloom_alibi(attended, model.num_attention_heads, embedded.dtype());
     }
     state.inputs.positions = position_ids(s);

@@ -4,6 +4,7 @@
 
 #include "engine/blocks/transformers/chunks.h"
 #include "engine/blocks/transformers/delta_chunks.h"
+#include "engine/blocks/transformers/padding.h"
 #include "engine/tensor/convolution.h"
 #include "engine/tensor/gated_delta_rule.h"
 #include "engine/tensor/run.h"
@@ -99,8 +100,9 @@ Tensor repeated_heads(Tensor x, const Size& times) {
   return view(contiguous(expand(unsqueeze(std::move(x), 3), apart)), joined);
 }
 
-Tensor GatedDeltaNet::operator()(const Tensor& hidden, const BlockInputs&, Tensor&) const {
+Tensor GatedDeltaNet::operator()(const Tensor& given, const BlockInputs&, Tensor&) const {
   const Place place("linear attention");
+  const Tensor hidden = without_padding(given);
   const LinearAttention& l = model_.linear_attention;
   const Size b = hidden.size(0);
   const Size s = hidden.size(1);

@@ -92,9 +92,8 @@ void LlamaModel::make_masks(ForwardState& state, const Tensor& embedded) const {
   // models/qwen2_moe: Qwen2MoeModel.forward asks for both, and the configuration says 0 for a window not in use.
   if (!window && form_.idle_window) state.sliding_inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, true);
   if (!window || (form_.masks_of_kinds && !has_layer_type(model, LayerType::sliding_attention))) return;
-  // masking_utils.py, _ignore_causal_mask_sdpa: a window as long as the sequence still makes a mask.
-  const bool needed = kernel == AttentionKernel::eager || s >= model.sliding_window;
-  if (needed) state.sliding_inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, true);
+  if (needs_sliding_mask(model, s, kernel))
+    state.sliding_inputs.mask = causal_mask(batch, s, embedded.dtype(), kernel, true);
 }
 
 void LlamaModel::make_tables(ForwardState& state, Size batch, Size s, DType dtype) const {

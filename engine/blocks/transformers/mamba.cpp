@@ -2,7 +2,10 @@
 // nemotron_h have the same, models/falcon_h1/modeling_falcon_h1.py: FalconH1Mixer multiplies what goes into it.
 #include "engine/blocks/transformers/mamba.h"
 
+#include <utility>
+
 #include "engine/blocks/transformers/mamba_chunks.h"
+#include "engine/blocks/transformers/padding.h"
 #include "engine/tensor/mamba_scan.h"
 
 namespace trainmem::transformers {
@@ -34,21 +37,22 @@ class MambaLayer : public AttentionPart {
     scale_ = model_buffer({1, 1, width + channels + heads}, dtype, scale_rule);
   }
 
-  Tensor operator()(const Tensor& hidden, const BlockInputs&, Tensor&) const override {
+  Tensor operator()(const Tensor& given, const BlockInputs&, Tensor&) const override {
     const Place place("mamba");
+    Tensor hidden = without_padding(given);
     const Tensor projected = project(hidden);
     MambaWeights weights = weights_;
     weights.decay = decay_of(logarithm_);
     if (!active_run().settings.fused.fast_path)
-      return mamba_by_operations(projected, weights, sizes_, hidden.dtype(), norm_of_groups_, output_adapter_);
+      return mamba_by_operations(projected, weights, sizes_, std::move(hidden), norm_of_groups_, output_adapter_);
     return mamba_split_conv1d_scan(projected, weights, sizes_);
   }
 
  private:
-  Tensor project(const Tensor& hidden) const {
+  Tensor project(Tensor& hidden) const {
     if (!scale_.defined()) return input_(hidden);
-    const Tensor scaled = multiply_number(hidden);
-    return multiply(input_(scaled), scale_, "scaled projected states");
+    hidden = multiply_number(std::move(hidden));
+    return multiply(input_(hidden), scale_, "scaled projected states");
   }
 
   Mamba sizes_;

@@ -7,6 +7,7 @@
 
 #include "engine/blocks/transformers/chunks.h"
 #include "engine/blocks/transformers/mamba.h"
+#include "engine/blocks/transformers/padding.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/convolution.h"
 #include "engine/tensor/mamba_scan.h"
@@ -110,8 +111,9 @@ class Mamba1Layer : public AttentionPart {
       buffers_[i] = model_buffer({i == 0 ? width : states_}, dtype, norm_rule);
   }
 
-  Tensor operator()(const Tensor& hidden, const BlockInputs&, Tensor&) const override {
+  Tensor operator()(const Tensor& given, const BlockInputs&, Tensor&) const override {
     const Place place("mamba");
+    const Tensor hidden = without_padding(given);
     const Tensor projected = transpose(input_(hidden), 1, 2);
     const Tensor decay = decay_of(logarithm_);
     const bool kernels = active_run().settings.fused.fast_path;
@@ -138,9 +140,12 @@ class Mamba1Layer : public AttentionPart {
     const Size width = skip_.size(0);
     const std::vector<Tensor> halves = split(projected, {width, width}, 1);
     const Tensor& bias = weights_.convolution_bias;
-    const Tensor mixed = kernels ? causal_conv1d(halves[0], weights_.convolution, bias)
-                                 : causal_convolution(halves[0], weights_.convolution, bias);
-    std::vector<Tensor> parts = split(factors_(transpose(mixed, 1, 2)), {rank_, states_, states_}, -1);
+    Tensor by_token = transpose(kernels ? causal_conv1d(halves[0], weights_.convolution, bias)
+                                        : causal_convolution(halves[0], weights_.convolution, bias),
+                                1, 2);
+    by_token = without_padding(by_token);
+    const Tensor mixed = transpose(by_token, 1, 2);
+    std::vector<Tensor> parts = split(factors_(by_token), {rank_, states_, states_}, -1);
     if (form_ != Norms::none)
       for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = norms_[i](parts[i]);
     const Tensor steps = contiguous(transpose(linear(std::move(parts[0]), step_.weight), 1, 2), "time steps");

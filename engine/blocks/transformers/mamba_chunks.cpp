@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/blocks/transformers/chunks.h"
+#include "engine/blocks/transformers/padding.h"
 #include "engine/tensor/autograd.h"
 #include "engine/tensor/ops.h"
 #include "engine/tensor/run.h"
@@ -146,16 +147,19 @@ Tensor gated(const Tensor& scanned, const Tensor& gate, const MambaWeights& w, c
 
 }  // namespace
 
-Tensor mamba_by_operations(const Tensor& projected, const MambaWeights& w, const Mamba& sizes, DType dtype,
+Tensor mamba_by_operations(const Tensor& projected, const MambaWeights& w, const Mamba& sizes, Tensor given,
                            bool norm_of_groups, const Adapter& adapter) {
+  const DType dtype = given.dtype();
   Scan k;
   k.b = projected.size(0), k.s = projected.size(1), k.h = sizes.n_heads, k.p = sizes.d_head, k.n = sizes.d_state;
   k.g = sizes.n_groups, k.l = sizes.chunk_size, k.c = ceil_divide(k.s, k.l);
   const Size width = k.h * k.p;
   const Size channels = width + Size(2) * k.g * k.n;
   const std::vector<Tensor> parts = split(projected, {width, channels, k.h}, -1);
-  const Tensor mixed = causal_convolution(transpose(parts[1], 1, 2), w.convolution, w.convolution_bias);
-  const std::vector<Tensor> inner = split(transpose(mixed, 1, 2), {width, k.g * k.n, k.g * k.n}, -1);
+  Tensor mixed = transpose(causal_convolution(transpose(parts[1], 1, 2), w.convolution, w.convolution_bias), 1, 2);
+  mixed = without_padding(mixed);
+  const std::vector<Tensor> inner = split(mixed, {width, k.g * k.n, k.g * k.n}, -1);
+  given.reset();  // the name of the hidden states is given to a part
   const auto by_group = [&](const Tensor& x) { return view(x, {k.b, k.s, k.g, k.n}); };
   Tensor scanned =
       chunk_scan(view(inner[0], {k.b, k.s, k.h, k.p}), parts[2], w.decay, by_group(inner[1]), by_group(inner[2]), w, k);

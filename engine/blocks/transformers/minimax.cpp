@@ -2,6 +2,7 @@
 // have lightning attention, which goes through the sequence block by block: models/minimax/modeling_minimax.py.
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
+#include "engine/blocks/transformers/padding.h"
 #include "engine/parameters/parameters.h"
 
 namespace trainmem::transformers {
@@ -38,7 +39,7 @@ class LightningAttention : public AttentionPart {
     const Size s = hidden.size(1);
     const Size a = model_.num_attention_heads;
     const Size d = model_.head_dim;
-    Tensor together = activate(together_(hidden), model_.hidden_act);
+    Tensor together = without_padding(activate(together_(hidden), model_.hidden_act));
     together = reshape(together, {b, s, a, Size(3) * d});
     std::vector<Tensor> parts = split(together, {d, d, d}, 3);
     const Tensor q = transpose(std::move(parts[0]), 1, 2);

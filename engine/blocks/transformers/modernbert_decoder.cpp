@@ -117,8 +117,8 @@ class ModernBertDecoder : public Decoder {
     state.inputs.positions = state.sliding_inputs.positions = position_ids(s);
     state.inputs.attention = state.sliding_inputs.attention = attention;
     state.inputs.mask = causal_mask(batch, s, dtype, attention, false);
-    const bool needed = attention == AttentionKernel::eager || s >= model.sliding_window;
-    if (model.sliding_window > 0 && needed) state.sliding_inputs.mask = causal_mask(batch, s, dtype, attention, true);
+    if (needs_sliding_mask(model, s, attention))
+      state.sliding_inputs.mask = causal_mask(batch, s, dtype, attention, true);
     if (rotary_) std::tie(state.inputs.cos, state.inputs.sin) = rotary_->tables(s, dtype, false, batch);
     if (sliding_rotary_)
       std::tie(state.sliding_inputs.cos, state.sliding_inputs.sin) = sliding_rotary_->tables(s, dtype, false, batch);

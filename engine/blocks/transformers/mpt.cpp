@@ -2,6 +2,7 @@
 #include "engine/blocks/transformers/alibi.h"
 #include "engine/blocks/transformers/decoder.h"
 #include "engine/blocks/transformers/families.h"
+#include "engine/blocks/transformers/padding.h"
 
 namespace trainmem::transformers {
 
@@ -86,7 +87,7 @@ class Mpt : public Decoder {
     ForwardState state;
     const Place place("embedding");
     const Tensor embedded = embed(embedding_, ids);
-    const Tensor attended = allocate(ids.shape(), DType::float32, {&mask_rule});
+    const Tensor attended = attended_tokens(ids, mask_rule);
     state.inputs.alibi = mpt_alibi(model.num_attention_heads, model.max_position_embeddings);
     state.inputs.attention = AttentionKernel::eager;
     Tensor mask = causal_mask(ids.size(0), ids.size(1), embedded.dtype(), AttentionKernel::eager, false);

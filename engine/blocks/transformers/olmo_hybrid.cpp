@@ -4,6 +4,7 @@
 #include "engine/blocks/transformers/gated_delta_net.h"
 #include "engine/blocks/transformers/llama_layers.h"
 #include "engine/blocks/transformers/llama_model.h"
+#include "engine/blocks/transformers/padding.h"
 #include "engine/config/layer_types.h"
 
 namespace trainmem::transformers {
@@ -31,8 +32,9 @@ class DeltaNet {
     norm_ = make_parameter({sizes_.linear_value_head_dim}, dtype, "gated norm weight");
   }
 
-  Tensor operator()(const Tensor& hidden) const {
+  Tensor operator()(const Tensor& given) const {
     const Place place("linear attention");
+    const Tensor hidden = without_padding(given);
     const Size b = hidden.size(0);
     const Size s = hidden.size(1);
     const Size groups = sizes_.linear_num_key_heads;

@@ -1,6 +1,7 @@
 // OPT: models/opt/modeling_opt.py. OPT-350M is post-norm and has an embedding narrower than its blocks.
 #include "engine/blocks/transformers/bart_block.h"
 #include "engine/blocks/transformers/families.h"
+#include "engine/blocks/transformers/padding.h"
 
 namespace trainmem::transformers {
 
@@ -83,14 +84,15 @@ class Opt : public Decoder {
     const Place place("embedding");
     Tensor embedded = input_embeddings(embedding_, ids);
     const Shape shape = ids.shape();
-    const Tensor attended = allocate(shape, DType::float32, {&positions_rule});  // the mask: ones
+    const Tensor attended = attended_tokens(ids, positions_rule);
     state.inputs.attention = attention;
     state.inputs.mask = causal_mask(ids.size(0), ids.size(1), embedded.dtype(), attention, false);
-    Tensor where = allocate(shape, DType::float32, {&positions_rule});  // cumulated
+    const DType counted = attended.dtype();
+    Tensor where = allocate(shape, counted, {&positions_rule});  // cumulated
     {
-      const Tensor kept = allocate(shape, DType::float32, {&positions_rule});
-      const Tensor less = allocate(shape, DType::float32, {&positions_rule});
-      where = allocate(shape, DType::int64, {&positions_rule});
+      const Tensor kept = allocate(shape, counted, {&positions_rule});
+      const Tensor less = allocate(shape, counted, {&positions_rule});
+      where = counted == DType::int64 ? less : allocate(shape, DType::int64, {&positions_rule});
     }
     const Tensor at = embedding(positions_, allocate(shape, DType::int64, {&positions_rule, "positions"}));
     if (model.word_embed_proj_dim > 0) embedded = project_in_(std::move(embedded));

@@ -1,5 +1,7 @@
 #include "engine/blocks/transformers/parts.h"
 
+#include "engine/blocks/transformers/padding.h"
+
 namespace trainmem::transformers {
 
 namespace {
@@ -18,11 +20,16 @@ Tensor position_ids(Size s) {
 
 Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool sliding) {
   const bool eager = kernel == AttentionKernel::eager;
-  if (kernel == AttentionKernel::flash || (!eager && !sliding)) return {};
+  const ModelSettings& settings = active_run().settings;
   const Place place("attention mask");
+  if (kernel == AttentionKernel::flash)
+    return settings.padding ? allocate({batch, s}, DType::boolean, {&mask_rule, "mask of tokens"}) : Tensor();
+  if (!eager && !sliding && !settings.padding) return {};
   const Shape shape{batch, 1, s, s};
   Tensor allowed;
   {
+    Tensor of_tokens;  // the mask that the model was given
+    if (settings.padding) of_tokens = allocate({batch, s}, DType::boolean, {&mask_rule});
     const Tensor batches = allocate({batch}, DType::int64, {&mask_rule});
     const Tensor heads = allocate({1}, DType::int64, {&mask_rule});
     const Tensor queries = position_ids(s);
@@ -35,7 +42,8 @@ Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool
     }
     allowed = allowing();
     if (sliding) allowed = allowing();
-    if (active_run().settings.takes_attention_mask) {  // masking_utils.py: padding_mask_function
+    if (settings.takes_attention_mask) {  // masking_utils.py: padding_mask_function
+      if (settings.padding) allowed = allowing();
       const Tensor attended = allocate({batch, 1, 1, s}, DType::boolean, {&mask_rule});
       allowed = allocate(shape, DType::boolean, {&mask_rule, "causal mask"});
     }
@@ -47,6 +55,12 @@ Tensor causal_mask(Size batch, Size s, DType dtype, AttentionKernel kernel, bool
   Tensor mask = allocate(shape, dtype, {&mask_rule, "causal mask"});
   note_kept(mask, mask_rule);
   return mask;
+}
+
+bool needs_sliding_mask(const Model& m, Size s, AttentionKernel kernel) {
+  // A window as long as the sequence still makes a mask.
+  return m.sliding_window > 0 &&
+         (kernel == AttentionKernel::eager || s >= m.sliding_window || active_run().settings.padding);
 }
 
 Tensor repeat_kv(const Tensor& x, Size times) {
@@ -61,10 +75,14 @@ Tensor attention(Tensor query, Tensor key, Tensor value, const Tensor& mask, Att
   const Size groups = query.size(1) / key.size(1);
   if (kernel != AttentionKernel::eager) {
     ScaledDotProduct call;
-    call.mask = mask;
-    call.causal = !mask.defined();
     call.window = options.window;
     call.dropout = options.dropout;
+    if (kernel == AttentionKernel::flash && mask.defined()) {
+      call.grouped = groups != 1;
+      return unpadded_attention(query, key, value, call);
+    }
+    call.mask = mask;
+    call.causal = !mask.defined();
     call.forced_math = kernel == AttentionKernel::sdpa_math;
     const bool repeated = mask.defined() || options.repeated_heads;
     call.grouped = groups != 1 && !repeated;

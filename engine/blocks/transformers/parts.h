@@ -11,8 +11,12 @@ namespace trainmem::transformers {
 /// Positions 0 to s - 1 as the models make them.
 Tensor position_ids(Size sequence);
 
-/// The causal mask that transformers makes, or none where SDPA does without one.
+/// The causal mask that transformers makes, or none where SDPA does without one; for flash_attention_2 that of tokens,
+/// where some are padding.
 Tensor causal_mask(Size batch, Size sequence, DType dtype, AttentionKernel attention, bool sliding);
+
+/// Whether layers with a window are given a mask: masking_utils.py, _ignore_causal_mask_sdpa.
+bool needs_sliding_mask(const Model& model, Size sequence, AttentionKernel attention);
 
 /// Attention over (b, heads, s, d): eager or SDPA, as the recipe says. Result (b, s, a, d), contiguous.
 struct AttentionOptions {

@@ -146,7 +146,7 @@ class RecurrentGemma : public Decoder {
     const Tensor embedded = embed(embedding_, ids);
     state.inputs.positions = position_ids(s);
     state.inputs.attention = attention;
-    if (attention == AttentionKernel::eager || s >= model.sliding_window)
+    if (needs_sliding_mask(model, s, attention))
       state.inputs.mask = causal_mask(ids.size(0), s, embedded.dtype(), attention, true);
     state.hidden = embedded * to(scale_, embedded.dtype());
     state.held = {embedded, state.inputs.positions};

@@ -1,6 +1,7 @@
 // models/lfm2/modeling_lfm2.py: Lfm2ShortConv. Channels are convolved over a few tokens, gated before and after.
 #include "engine/blocks/transformers/short_convolution.h"
 
+#include "engine/blocks/transformers/padding.h"
 #include "engine/tensor/convolution.h"
 
 namespace trainmem::transformers {
@@ -19,7 +20,7 @@ class ShortConvolution : public AttentionPart {
 
   Tensor operator()(const Tensor& hidden, const BlockInputs&, Tensor&) const override {
     const Place place("convolution");
-    const Tensor together = transpose(input_(hidden), 1, 2);
+    const Tensor together = transpose(input_(without_padding(hidden)), 1, 2);
     const std::vector<Tensor> parts = split(together, {width_, width_, width_}, 1);
     const Tensor gated = parts[0] * parts[2];
     const Tensor convolved = active_run().settings.fused.fast_path
