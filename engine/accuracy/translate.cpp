@@ -328,7 +328,8 @@ std::string translate_case(const json& trace_case, Config& config, bool& keeps_l
   read_lora(settings, config);
   RouterAuxiliaryLoss& balance = config.model.experts.router_auxiliary_loss;
   recipe.padding = settings.text("attention_mask") == "padded";
-  if (settings.flag("attention_mask") && balance != RouterAuxiliaryLoss::none) balance = RouterAuxiliaryLoss::masked;
+  const bool has_mask = recipe.padding || settings.flag("attention_mask");
+  if (has_mask && balance != RouterAuxiliaryLoss::none) balance = RouterAuxiliaryLoss::masked;
   if (settings.find("fast_path") != nullptr) config.recipe.fast_path = settings.flag("fast_path");
   // transformers' models as torch.distributed.tensor.parallel divides them.
   if (kind == "tp") recipe.framework = Framework::pytorch;

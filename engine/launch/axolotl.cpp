@@ -119,6 +119,7 @@ void finish(SettingsReading& reading) {
     reading.apply("trl.beta", "/recipe/reference_model", none ? "none" : with);
   }
   take_packing(reading, "sample_packing");
+  take_padding_of_objective(reading, reading.find("rl") != nullptr ? "rl" : "reward_model");
   take_precision(reading);
   const Recipe& recipe = reading.out().config.recipe;
   const std::string* bf16 = reading.find("bf16");

@@ -203,6 +203,13 @@ void take_packing(SettingsReading& reading, const char* key) {
   reading.apply(key, "/recipe/padding", pads ? "1" : "0");
 }
 
+void take_padding_of_objective(SettingsReading& reading, const char* key) {
+  const Recipe& recipe = reading.out().config.recipe;
+  if (recipe.objective == Objective::next_token || is_set(reading, "padding_free")) return;
+  const bool alone = recipe.objective == Objective::kto && recipe.micro_batch_size == 1;
+  reading.apply(key, "/recipe/padding", alone ? "0" : "1");
+}
+
 void take_precision(SettingsReading& reading) {
   Recipe& recipe = reading.out().config.recipe;
   const bool bf16 = is_set(reading, "bf16");

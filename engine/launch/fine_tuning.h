@@ -21,6 +21,8 @@ void take_fsdp(SettingsReading& reading, const char* key);  ///< "full_shard aut
 void take_lora_targets(SettingsReading& reading, const char* key);
 /// Whether sequences are laid end to end; where they are not, more than one of them are padded.
 void take_packing(SettingsReading& reading, const char* key);
+/// Sequences of pairs, and completions, differ in length. `key`: of the objective.
+void take_padding_of_objective(SettingsReading& reading, const char* key);
 /// bf16 and fp16, once data parallelism and the format of the weights are known.
 void take_precision(SettingsReading& reading);
 /// The number of GPUs, of torchrun, accelerate launch or the deepspeed launcher.

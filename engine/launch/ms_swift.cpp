@@ -121,6 +121,7 @@ void finish(SettingsReading& reading) {
   take_adapters(reading);
   take_formats(reading);
   take_reentrancy(reading);
+  take_padding_of_objective(reading, "rlhf_type");
   if (is_set(reading, "swift")) reading.note("swift", "/recipe/training_loop", "trainer");
   const std::string* on = reading.find("use_logits_to_keep");
   if (on != nullptr && *on == "false") return;

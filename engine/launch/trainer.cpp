@@ -163,6 +163,7 @@ void finish_trl(SettingsReading& reading) {
   if (reading.find("bf16") == nullptr && !is_set(reading, "fp16"))
     reading.apply(key, "/recipe/precision", "bf16_autocast");
   take_objective(reading, trainer);
+  take_padding_of_objective(reading, key);
 }
 
 void finish(SettingsReading& reading) {
@@ -229,8 +230,9 @@ void take_stage(SettingsReading& reading) {
                                     "Counted is the step of TRL's RewardTrainer: LLaMA-Factory's model keeps the head "
                                     "and its logits beside the score, which is more."});
   } else {
-    reading.leave("stage", other_loss);
+    return reading.leave("stage", other_loss);
   }
+  take_padding_of_objective(reading, "stage");
 }
 
 /// Weights are loaded in the format of the computation; those that are trained are made fp32, unless pure_bf16 is set.

@@ -26,8 +26,14 @@ Tensor ModelOutput::logits(CausalModel& model, const ModelInputs& inputs) const 
 
 Tensor ModelOutput::run(CausalModel& model, const ModelInputs& inputs) {
   Run& run = active_run();
-  if (run.settings.padding) run.attention_mask = inputs.attention_mask;
-  return model.logits(inputs.ids, inputs.positions, inputs.attention_mask);
+  const auto logits = [&] { return model.logits(inputs.ids, inputs.positions, inputs.attention_mask); };
+  if (!run.settings.padding) return logits();
+  if (!run.grad_enabled) {
+    const Set<Tensor> mask(run.attention_mask, inputs.attention_mask);
+    return logits();
+  }
+  run.attention_mask = inputs.attention_mask;  // recomputation reads it
+  return logits();
 }
 
 }  // namespace trainmem

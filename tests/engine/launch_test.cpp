@@ -272,7 +272,7 @@ TEST_CASE("export: every recipe preset, written for its own framework and read b
   const std::string of_the_script =
       " /recipe/micro_batch_size /recipe/sequence_length /recipe/precision /recipe/weights_dtype /recipe/optimizer "
       "/recipe/gradient_accumulation_steps /recipe/objective /recipe/reference_model /recipe/completion_length "
-      "/recipe/old_log_probabilities /recipe/vllm_memory_fraction "
+      "/recipe/old_log_probabilities /recipe/vllm_memory_fraction /recipe/padding "
       "/recipe/optimizer_implementation /recipe/gradient_clipping /recipe/fsdp_wrap_embeddings /recipe/recomputation "
       "/recipe/attention /recipe/loss /recipe/fused_norm /recipe/compile_blocks /recipe/compile_loss "
       "/recipe/training_loop /recipe/fused_mlp /recipe/tensor_parallel /recipe/pipeline_parallel "
