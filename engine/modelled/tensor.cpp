@@ -24,6 +24,7 @@ bool has_llama_layers(const Model& model) {
 }
 
 constexpr const char* one_gpu = "Set tensor_parallel to 1, or choose framework megatron.";
+constexpr const char* without_adapters = "Set tensor_parallel to 1, or rank to 0.";
 constexpr SettledBy to_one_gpu{"/recipe/tensor_parallel", "1"};
 
 constexpr Missing<Config> of_dtensors[] = {
@@ -57,7 +58,7 @@ constexpr Missing<Config> of_dtensors[] = {
     {"/recipe/data_parallel", "Tensor parallelism beside data parallelism other than FSDP2 is",
      "Choose fsdp, version 2.",
      [](const Config& c) { return c.recipe.data_parallel_size > 1 && !uses_fsdp2(c.recipe); }, "fsdp"},
-    {"/recipe/lora/rank", "Tensor parallelism with LoRA is", one_gpu,
+    {"/recipe/lora/rank", "Tensor parallelism with LoRA is", without_adapters,
      [](const Config& c) { return c.recipe.lora.rank > 0; }, to_one_gpu},
     {"/recipe/loss", "This loss with tensor parallelism is", "Choose full or vocabulary_parallel.",
      [](const Config& c) { return c.recipe.loss != Loss::full && c.recipe.loss != Loss::vocabulary_parallel; }, "full"},
@@ -77,7 +78,7 @@ constexpr Missing<Config> of_plans[] = {
      [](const Config& c) { return c.recipe.sequence_parallel; }, "0"},
     {"/recipe/data_parallel", "transformers' plan of tensor parallelism beside data parallelism is", of_pytorch,
      [](const Config& c) { return c.recipe.data_parallel_size > 1; }, to_pytorch},
-    {"/recipe/lora/rank", "transformers' plan of tensor parallelism with LoRA is", one_gpu,
+    {"/recipe/lora/rank", "transformers' plan of tensor parallelism with LoRA is", without_adapters,
      [](const Config& c) { return c.recipe.lora.rank > 0; }, to_one_gpu},
     {"/recipe/loss", "This loss, by transformers' plan of tensor parallelism, is", "Choose full.",
      [](const Config& c) { return c.recipe.loss != Loss::full; }, "full"},
