@@ -152,7 +152,8 @@ void finish_adapters(SettingsReading& reading) {
   if (is_trl(reading) && !calls_peft(reading) && !is_said(reading, "lora_dropout")) recipe.lora.dropout = 0.05;
 }
 
-/// TRL's own defaults.
+/// TRL's own defaults: SFTConfig's packing is off. Unsloth ignores the mask that padding makes (models/llama.py:
+/// LlamaModel_fast_forward).
 void finish_trl(SettingsReading& reading) {
   const TrlTrainer& trainer = *trl_trainer(reading);
   const char* key = trainer.key;
@@ -164,6 +165,10 @@ void finish_trl(SettingsReading& reading) {
     reading.apply(key, "/recipe/precision", "bf16_autocast");
   take_objective(reading, trainer);
   take_padding_of_objective(reading, key);
+  const Recipe& recipe = reading.out().config.recipe;
+  const bool said = is_said(reading, "packing") || is_said(reading, "padding_free") || is_set(reading, "use_unsloth");
+  if (recipe.objective == Objective::next_token && !said)
+    reading.apply(key, "/recipe/padding", recipe.micro_batch_size > 1 ? "1" : "0");
 }
 
 void finish(SettingsReading& reading) {

@@ -50,11 +50,11 @@ TEST_CASE("Trainer arguments: packing, and smoothed labels") {
     return import_text("python trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-0.5B " + more);
   };
   const std::string two = "--per_device_train_batch_size 2 ";
+  CHECK(value(read(two), "/recipe/padding") == "1");  // packing is off unless it is asked for
   CHECK(value(read(two + "--packing"), "/recipe/padding") == "0");
   CHECK(value(read(two + "--packing False"), "/recipe/padding") == "1");
   CHECK(value(read("--per_device_train_batch_size 1 --packing False"), "/recipe/padding") == "0");
   CHECK(value(read(two + "--packing False --padding_free True"), "/recipe/padding") == "0");
-  CHECK(value(read(two), "/recipe/padding") == "0");
   CHECK(value(read("--label_smoothing_factor 0.1"), "/recipe/loss") == "label_smoothing");
   CHECK(value(read("--label_smoothing_factor 0.0"), "/recipe/loss") == "full");
 }
