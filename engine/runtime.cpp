@@ -117,7 +117,7 @@ Bytes transformer_engine_workspace(const Gpu& gpu) {
     case GpuArchitecture::other: return 0;
     case GpuArchitecture::hopper:
     case GpuArchitecture::blackwell:
-    case GpuArchitecture::blackwell_rtx: return 32 * mib;
+    case GpuArchitecture::blackwell_rtx: return 32 * mib + 1024;  // for alignment and scales, from 2.8 on
     default: return 4 * mib;
   }
 }

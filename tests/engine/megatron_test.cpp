@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "engine/estimate.h"
 #include "engine/parallel/pipeline.h"
 #include "engine/peak/peak.h"
 #include "engine/tape/fold.h"
+#include "engine/tape/rule.h"
 #include "tests/catch.h"
 #include "tests/highest_peak.h"
 #include "tests/small_models.h"
@@ -159,6 +161,32 @@ TEST_CASE("pipeline: stage i of p holds p - i micro-batches under 1F1B, and neve
   const Bytes sbh = 1024 * 2 * 1024;
   const Bytes layer = 34 * sbh + 16 * 1024 * 2 + 4 * 16 * 1024 * 2;  // norm statistics, log-sum-exp
   CHECK(difference == 3 * layer);
+}
+
+// Transformer Engine 2.11 pytorch/module/linear.py, _Linear.backward: clear_tensor_data(grad_output) comes before
+// get_dummy_wgrad, so the stand-in may lie where the gathered rows lay.
+TEST_CASE("Megatron: a row-parallel layer lets go of gathered rows before its weight's stand-in is made") {
+  Config config = tied_gpt();
+  config.recipe.tensor_parallel = 2;
+  config.recipe.sequence_parallel = true;
+  const Recording tape = run_megatron(config, {.steps = 1, .fold = false, .stage = 0});
+  const auto is = [](const StorageRecord& storage, const char* rule) {
+    return storage.made_by != nullptr && std::string_view(storage.made_by->name) == rule;
+  };
+  int gathered = 0;
+  int stand_ins = 0;
+  const StorageRecord* before = nullptr;
+  for (const Event event : tape.events) {
+    const StorageRecord& storage = tape.storage_of(event);
+    if (is(storage, "all-gather of the sequence")) gathered += allocates(event) ? 1 : -1;
+    if (!allocates(event)) continue;
+    if (is(storage, "dummy weight gradient") && is(*before, "row-parallel linear")) {
+      ++stand_ins;
+      CHECK(gathered == 0);
+    }
+    before = &storage;
+  }
+  CHECK(stand_ins == 2);  // attention's projection and the MLP's second product: one for each shape
 }
 
 TEST_CASE("Megatron: more sharding never costs more") {

@@ -128,6 +128,8 @@ TEST_CASE("published runs: reserved bytes of Megatron-LM on B200 within 0.5 %, o
       if (reading.counter != MemoryCounter::reserved) continue;
       CAPTURE(one.id, reading.bytes.error());
       ++runs;
+      // One rank holds all shards of a tensor-parallel rank: nothing but the order of events decides.
+      if (one.id.find("_tp8_") != std::string::npos) CHECK(reading.bytes.error() == 0);
       CHECK(std::abs(reading.bytes.error()) <= (one.id.find("_cp") == std::string::npos ? 0.005 : 0.03));
       if (one.id.find("llama3") != 0 || one.id.find("_pp2_") == std::string::npos) continue;
       ++of_two_stages;

@@ -107,6 +107,10 @@ Tensor float8_row_linear(Tensor argument, const ParallelLinear& layer, const Seq
       note_linear_backward(rows, layer.in * layer.out, weight_bytes(layer), true, true);
       Tensor input_gradient = allocate(shape, format, {&row_rule, "input gradient"});
       if (b.wants(1)) b.give(1, allocate({layer.stack * layer.out, layer.in}, format, {&row_rule, "weight gradient"}));
+      if (layout.sequence_parallel) {  // linear.py, clear_tensor_data(grad_output)
+        gradient = Float8Copies();
+        transposed.reset();
+      }
       if (layer.dummies != nullptr) layer.dummies->make({layer.out, layer.in}, format);
       b.give(0, std::move(input_gradient));
     };

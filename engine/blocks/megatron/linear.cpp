@@ -107,12 +107,13 @@ Tensor row_linear(Tensor argument, const ParallelLinear& layer, const SequenceLa
     node->backward = [layout, rows, read, in = layer.in, out = layer.out, stack = layer.stack,
                       dummies = layer.dummies](Backward& b) {
       const Tensor kept = b.kept(0);
-      const Tensor all_rows = gather(b.gradient(), layout);
+      Tensor all_rows = gather(b.gradient(), layout);
       note_linear_backward(rows, in * out, read, true, true);
       put_off(kept, all_rows.defined() ? all_rows : b.gradient(), kept.shape(), false);
       const DType dtype = b.gradient().dtype();
       Tensor input_gradient = allocate({layout.sequence, kept.size(1), in}, dtype, {&row_rule, "input gradient"});
       if (b.wants(1)) b.give(1, allocate({stack * out, in}, dtype, {&row_rule, "weight gradient"}));
+      all_rows.reset();  // before the stand-in is made: linear.py, clear_tensor_data(grad_output)
       if (dummies != nullptr) dummies->make({out, in}, dtype);
       b.give(0, std::move(input_gradient));
     };
