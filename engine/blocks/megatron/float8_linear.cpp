@@ -61,9 +61,11 @@ Tensor float8_column_linear(Tensor argument, const ParallelLinear& layer, const 
       Tensor input_gradient = allocate(whole, format, {&column_rule, "input gradient"});
       Tensor scattered = reduce_scatter(input_gradient, layout);
       all_rows.put_in_order();
-      const Tensor transposed = gathers ? transposed_rows(whole, layer.float8) : Tensor();
+      Tensor transposed = gathers ? transposed_rows(whole, layer.float8) : Tensor();
       if (b.wants(2))
         b.give(2, allocate({layer.stack * layer.out, layer.in}, format, {&column_rule, "weight gradient"}));
+      all_rows = {};  // layernorm_linear.py, clear_tensor_data(ln_out_total)
+      transposed.reset();
       if (layer.dummies != nullptr) layer.dummies->make({layer.out, layer.in}, format);
       if (b.wants(1)) b.give(1, allocate({layer.out}, format, {&column_rule, "bias gradient"}));
       b.give(0, std::move(scattered));

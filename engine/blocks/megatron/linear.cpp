@@ -75,13 +75,14 @@ Tensor column_linear(Tensor argument, const ParallelLinear& layer, const Sequenc
     node->backward = [layout, rows, read, in = layer.in, out = layer.out, stack = layer.stack,
                       dummies = layer.dummies](Backward& b) {
       const Tensor kept = b.kept(0);
-      const Tensor all_rows = gather(kept, layout);
+      Tensor all_rows = gather(kept, layout);
       note_linear_backward(rows, in * out, read, true, true);
       const DType dtype = b.gradient().dtype();
       Tensor input_gradient = allocate({layout.sequence, kept.size(1), in}, dtype, {&column_rule, "input gradient"});
       Tensor scattered = reduce_scatter(input_gradient, layout);
       put_off(kept, b.gradient(), input_gradient.shape(), all_rows.defined());
       if (b.wants(2)) b.give(2, allocate({stack * out, in}, dtype, {&column_rule, "weight gradient"}));
+      all_rows.reset();  // before the stand-in is made: layernorm_linear.py, clear_tensor_data(ln_out_total)
       if (dummies != nullptr) dummies->make({out, in}, dtype);
       if (b.wants(1)) b.give(1, allocate({out}, dtype, {&column_rule, "bias gradient"}));
       b.give(0, std::move(scattered));
