@@ -157,9 +157,10 @@ void report_unknown(const Part& part, Issues& issues) {
   issues.push_back({"unknown_key", link_path(part.key), "There is no field " + in_quotes(part.key) + ".", hint});
 }
 
-/// Stores the parts that are the model's fields, or all others. Were there any?
-bool store_fields(const std::vector<Part>& parts, bool of_model, const Store& to) {
-  bool any = false;
+bool is_of_model(const Field& field) { return std::string_view(field.path).substr(0, 7) == "/model/"; }
+
+/// Stores the parts that are the model's fields, or all others.
+void store_fields(const std::vector<Part>& parts, bool of_model, const Store& to) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     if (part.key == "v" || part.key == "model" || part.key == "gpu" || part.key == "recipe") continue;
@@ -167,18 +168,24 @@ bool store_fields(const std::vector<Part>& parts, bool of_model, const Store& to
     if (part.key.compare(0, 5, "view.") == 0) continue;  // settings of the page, such as its units
     if (find(parts, part.key) != &part) continue;        // a duplicate: the first one counts, and is reported
     const Field* field = find_field_by_key(part.key);
-    const bool is_of_model = field != nullptr && std::string_view(field->path).substr(0, 7) == "/model/";
-    if (is_of_model != of_model) continue;
+    if ((field != nullptr && is_of_model(*field)) != of_model) continue;
     if (field == nullptr) {
       report_unknown(part, to.issues);
     } else if (!part.has_value) {
       to.wrong_type(*field, "empty");
     } else {
       store_text(*field, part.value, to);
-      any = true;
     }
   }
-  return any;
+}
+
+/// Does the link describe a model of its own? A link leaves out what is as in a model of which nothing is said.
+bool gives_model(const Config& config) {
+  if (!config.model_preset.empty()) return true;
+  for (const Field& field : config_fields()) {
+    if (is_of_model(field) && !same(field, config, Config{})) return true;
+  }
+  return false;
 }
 
 bool gives_gpu(const std::vector<Part>& parts) {
@@ -251,10 +258,13 @@ ReadConfig parse_link(std::string_view link) {
   if (model != nullptr) apply_model_preset(model->value, out.config, out.issues);
   if (gpu != nullptr) apply_gpu_preset(gpu->value, out.config, out.issues);
   // A recipe starts from the model as the link gives it.
-  const bool sizes = store_fields(parts, true, to);
-  if (model == nullptr && !sizes) {
-    const std::string_view named = recipe != nullptr ? std::string_view(recipe->value) : std::string_view{};
-    out.model_known = take_model_of_recipe(named, gpu != nullptr || gives_gpu(parts), out.config, out.issues);
+  store_fields(parts, true, to);
+  const std::string_view recipe_named = recipe != nullptr ? std::string_view(recipe->value) : std::string_view{};
+  // A model that could not be read is reported, and leaves the recipe's own.
+  if (!gives_model(out.config) && (model == nullptr || !recipe_named.empty())) {
+    out.model_known = take_model_of_recipe(recipe_named, gpu != nullptr || gives_gpu(parts), out.config, out.issues);
+    Issues reported_above;
+    store_fields(parts, true, {out.config, reported_above});
   }
   start_recipe(out.config, Recipe{}.framework);
   if (recipe != nullptr) {

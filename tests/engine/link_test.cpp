@@ -105,6 +105,22 @@ TEST_CASE("link: settings of the page are no part of the configuration") {
   CHECK(format_link(read.config) == "v=1&model=llama2-7b&gpu=h100-sxm&end");
 }
 
+TEST_CASE("link: with a model that cannot be read, a recipe has its own, and says so") {
+  const std::string own = format_link(parse_link("v=1&gpu=h100-sxm&recipe=torchtitan-2026-qwen3-32b&end").config);
+  CHECK(own == "v=1&model=qwen3-32b&gpu=h100-sxm&recipe=torchtitan-2026-qwen3-32b&end");
+  for (const char* said : {"model=qen3-32b", "hidden=many", "model=&kv_heads=-1"}) {
+    const ReadConfig read =
+        parse_link("v=1&" + std::string(said) + "&gpu=h100-sxm&recipe=torchtitan-2026-qwen3-32b&end");
+    CHECK(!read.issues.empty());
+    CHECK(format_link(read.config) == own);
+  }
+  // A size that is as in a model of which nothing is said does not make one.
+  const Config tied = parse_link("v=1&tied=0&recipe=bf16-one-gpu&end").config;
+  CHECK(!tied.model_preset.empty());
+  CHECK(format_link(parse_link(format_link(tied)).config) == format_link(tied));
+  CHECK(issues_of("v=1&model=qen3-32b&gpu=h100-sxm&end") == "unknown_preset /model; ");
+}
+
 TEST_CASE("link: a newer version says so") {
   CHECK(issues_of("v=2&model=gpt2&end") == "newer_version /link/v; ");
   CHECK(issues_of("v=0&model=gpt2&end") == "wrong_type /link/v; ");
