@@ -20,6 +20,8 @@ import type {
 import type { QuestionName } from './explore/answers.js';
 import type { Recorded } from './recorded.js';
 
+type Instances = typeof import('./instance.js');
+
 async function compile(): Promise<WebAssembly.Module> {
   const response = await fetch(address, { credentials: 'same-origin' });
   if (!response.ok)
@@ -58,7 +60,7 @@ class Border implements Engine {
   finish: (() => Promise<void>) | undefined = once(() => this.load());
   rehearse: ((questions: string[]) => void) | undefined;
   private instance: Trainmem | undefined;
-  private instantiate!: typeof import('./instance.js').instantiate;
+  private instances!: Instances;
   /** Set while no instance can be asked. */
   private stopped: EngineStopped | undefined;
 
@@ -103,7 +105,7 @@ class Border implements Engine {
   }
 
   private async load(): Promise<void> {
-    [this.module, { instantiate: this.instantiate }] = await Promise.all([
+    [this.module, this.instances] = await Promise.all([
       this.module ?? compile().catch(compile),
       import('./instance.js'),
     ]);
@@ -115,8 +117,13 @@ class Border implements Engine {
     this.finish = undefined;
   }
 
+  /** Resolves when the next of many elements may ask. */
+  turn(): Promise<void> {
+    return this.instances.turn();
+  }
+
   private async renew(): Promise<void> {
-    this.instance = await this.instantiate(this.module!);
+    this.instance = await this.instances.instantiate(this.module!);
     this.stopped = undefined;
   }
 
@@ -162,5 +169,6 @@ export function recordedEngine(recorded: Recorded): Engine {
 export async function engine(recorded?: Recorded): Promise<Engine> {
   shared ??= new Border(recorded);
   await shared.finish?.();
+  await shared.turn();
   return shared;
 }

@@ -132,6 +132,36 @@ pageTest(
   },
 );
 
+pageTest(
+  'fifty elements on the screen fetch one engine, and the first are drawn before the others begin',
+  { viewport: { width: 1280, height: 20_000 } },
+  async (page, { requests }) => {
+    await page.addInitScript(() => {
+      globalThis.counts = new Set();
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        const elements = [...document.querySelectorAll('trainmem-calculator')];
+        counts.add(elements.filter(one => one.shadowRoot?.querySelector('.total')).length);
+        if (!counts.has(50)) port2.postMessage(0);
+      };
+      port2.postMessage(0);
+    });
+    const link = index => `v=1&model=llama2-7b&gpu=h100-sxm&seq=${96 * (index + 1)}&end`;
+    const many = Array.from({ length: 50 }, (_, index) => snippet(`view="bar" config="${link(index)}"`));
+    await hosted(page, many.join(''), async () => {
+      await page.waitForFunction(() => globalThis.counts.has(50));
+      const between = await page.evaluate(() => counts.size - 2);
+      assert.ok(between > 5, `${between} times some were drawn and others not`);
+      assert.equal(requests.filter(url => url.endsWith('.wasm')).length, 1);
+      const links = await page.locator('trainmem-calculator').evaluateAll(all => all.map(({ value }) => value));
+      assert.deepEqual(
+        links,
+        Array.from({ length: 50 }, (_, index) => link(index)),
+      );
+    });
+  },
+);
+
 const frame = (
   attributes,
   query = '',
