@@ -96,7 +96,7 @@ bool is_comparison(std::string_view link) {
 }
 
 ReadComparison parse_comparison(std::string_view link) {
-  if (link.size() > static_cast<std::size_t>(longest_link)) {
+  if (!refused_link(link).empty()) {
     const ReadConfig refused = parse_link(link);
     return {refused, refused};
   }

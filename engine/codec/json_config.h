@@ -29,6 +29,7 @@ std::string write_config(const Config& config);
 /// Only presets and what differs from them, in the form that read_config reads.
 std::string write_config_differences(const Config& config);
 
+/// The first forty, and how many more there are.
 std::string write_issues(const Issues& issues);
 
 }  // namespace trainmem

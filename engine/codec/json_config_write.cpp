@@ -1,4 +1,5 @@
 // From configurations and issues to JSON. Keys are the members' names, in the order of the structs.
+#include <algorithm>
 #include <string>
 
 #include "engine/codec/json_config.h"
@@ -10,6 +11,8 @@
 namespace trainmem {
 
 namespace {
+
+constexpr std::size_t most_issues = 40;
 
 /// The parts of "/model/experts/num_experts": section "model", group "experts" or empty.
 struct Place {
@@ -84,8 +87,7 @@ void write_fix(const Fix& fix, JsonWriter& out) {
 
 std::string write_issues(const Issues& issues) {
   JsonWriter out;
-  out.open_array();
-  for (const Issue& issue : issues) {
+  const auto write = [&out](const Issue& issue) {
     out.open_object();
     out.key("code").text(issue.code);
     out.key("path").text(issue.path);
@@ -93,7 +95,12 @@ std::string write_issues(const Issues& issues) {
     out.key("hint").text(issue.hint);
     write_fix(issue.fix, out);
     out.close_object();
-  }
+  };
+  out.open_array();
+  const std::size_t listed = std::min(issues.size(), most_issues);
+  for (std::size_t i = 0; i < listed; ++i) write(issues[i]);
+  if (listed < issues.size())
+    write({"too_many", "", "There are " + std::to_string(issues.size() - listed) + " more.", "They are not listed."});
   out.close_array();
   return out.take();
 }

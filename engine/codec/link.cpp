@@ -1,5 +1,6 @@
 #include "engine/codec/link.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -146,6 +147,7 @@ void report_unknown(const Part& part, Issues& issues) {
     return of_key;
   };
   std::string hint;
+  if (issues.size() >= issues_with_words) known.clear();
   for (const std::string& near : nearest_words(known, part.key, 3)) {
     const Field* field = field_of(near);
     const std::string key = in_quotes(field == nullptr ? near : std::string(field->key));
@@ -238,11 +240,21 @@ std::string format_link(const Config& config) {
   return link + "&end";
 }
 
+Issues refused_link(std::string_view link) {
+  const auto too_long = [](std::size_t number, int most, const std::string& unit) {
+    return Issues{{"too_long", "", "The link has " + std::to_string(number) + unit + ".",
+                   "A link has at most " + std::to_string(most) + unit + "."}};
+  };
+  if (link.size() > static_cast<std::size_t>(longest_link)) return too_long(link.size(), longest_link, " bytes");
+  const auto parts = static_cast<std::size_t>(std::count(link.begin(), link.end(), '&')) + 1;
+  if (parts > static_cast<std::size_t>(most_parts)) return too_long(parts, most_parts, " parts");
+  return {};
+}
+
 ReadConfig parse_link(std::string_view link) {
   ReadConfig out;
-  if (link.size() > static_cast<std::size_t>(longest_link)) {
-    out.issues.push_back({"too_long", "", "The link has " + std::to_string(link.size()) + " bytes.",
-                          "A link has at most " + std::to_string(longest_link) + " bytes."});
+  out.issues = refused_link(link);
+  if (!out.issues.empty()) {
     out.readable = false;
     return out;
   }

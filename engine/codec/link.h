@@ -14,6 +14,7 @@
 namespace trainmem {
 
 inline constexpr int longest_link = 8192;  ///< bytes; longer texts are refused
+inline constexpr int most_parts = 512;     ///< of a link: two configurations that set every field have fewer
 inline constexpr int link_version = 1;
 /// What a link that names torchtitan without a release means: torchtitan as it was when links of version 1 began.
 inline constexpr TorchtitanRelease unsaid_release = TorchtitanRelease::before_0_2_2;
@@ -26,6 +27,9 @@ std::string format_link(const Config& config);
 
 /// A whole address, a fragment or the bare text. Whatever can be read is applied; issues name all the rest.
 ReadConfig parse_link(std::string_view link);
+
+/// Says why a text is not read at all: too long, or of too many parts.
+Issues refused_link(std::string_view link);
 
 /// Everything but letters, digits and - . _ ~ , as %XX.
 std::string percent_encode(std::string_view text);

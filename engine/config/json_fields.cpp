@@ -89,6 +89,7 @@ void report_unknown_key(const std::string& group, std::string_view key, Issues& 
   if (!elsewhere.empty()) {
     hint = "It stands at " + elsewhere + ".";
   } else {
+    if (issues.size() >= issues_with_words) here.clear();
     for (const std::string& near : nearest_words(here, key, 3)) {
       hint += hint.empty() ? "Did you mean " + in_quotes(near) : " or " + in_quotes(near);
     }

@@ -1,12 +1,17 @@
 // "Did you mean": the words of a list that lie nearest to one that is not in it.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace trainmem {
+
+/// A reader of an input searches near words for its first so many issues: a text of thousands of unknown words would
+/// take a second.
+inline constexpr std::size_t issues_with_words = 12;
 
 /// At most `count` of the words, nearest first: none that has little in common with `word`, and none much further away
 /// than the nearest. Names of parts count more than their spelling: of "h100-80gb-sxm" "h100-sxm" is nearer than

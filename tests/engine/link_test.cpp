@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "engine/codec/comparison.h"
 #include "engine/config/values.h"
 #include "engine/presets/apply.h"
 #include "tests/catch.h"
@@ -97,6 +98,34 @@ TEST_CASE("link: everything wrong is named, and the rest applied") {
   CHECK(parse_link(link).config.recipe.data_parallel_size == 4);
   CHECK(parse_link(link).config.recipe.tensor_parallel == 2);
   CHECK(parse_link(link).config.recipe.micro_batch_size == 1);
+}
+
+TEST_CASE("link: thousands of parts are refused, and hundreds of unknown ones named without a search for words") {
+  const std::string many = "v=1&" + std::string(4000, '&') + "end";
+  CHECK(parse_link(many).issues.at(0).message == "The link has 4002 parts.");
+  CHECK(!parse_link(many).readable);
+  CHECK(parse_comparison("a.model=llama2-7b&" + many).b.issues.size() == 1);
+  std::string unknown = "v=1&model=llama2-7b";
+  for (int i = 0; i < 300; ++i) unknown += "&sequence" + std::to_string(i) + "=1";
+  const Issues issues = parse_link(unknown + "&end").issues;
+  CHECK(issues.size() == 300);
+  CHECK(issues.front().hint.find("Did you mean") == 0);
+  CHECK(issues.back().hint.find("Did you mean") == std::string::npos);
+  const std::string written = write_issues(issues);
+  CHECK(written.find("sequence39") != std::string::npos);
+  CHECK(written.find("sequence40") == std::string::npos);
+  CHECK(written.find("There are 260 more.") != std::string::npos);
+}
+
+TEST_CASE("link: two configurations that set every field have few enough parts and bytes") {
+  std::size_t bytes = 0;
+  std::size_t parts = 5;
+  for (const Field& field : config_fields()) {
+    bytes += 2 * (std::string_view(field.key).size() + 4);
+    parts += 2;
+  }
+  CHECK(parts < static_cast<std::size_t>(most_parts));
+  CHECK(bytes < static_cast<std::size_t>(longest_link));
 }
 
 TEST_CASE("link: settings of the page are no part of the configuration") {

@@ -28,7 +28,8 @@ function repairs(view: View, issue: Issue) {
 function linkHead(notice: readonly Issue[]): string {
   if (notice.every(({ code }) => code === 'cut_off'))
     return 'This link may have lost its end. What it says is applied.';
-  const parts = notice.length === 1 ? 'One part' : `${notice.length} parts`;
+  const { length } = notice;
+  const parts = length > 40 ? 'Many parts' : length === 1 ? 'One part' : `${length} parts`;
   return `${parts} of this link could not be used. The rest is applied.`;
 }
 
