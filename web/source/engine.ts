@@ -123,8 +123,12 @@ class Border implements Engine {
   }
 
   private async renew(): Promise<void> {
-    this.instance = await this.instances.instantiate(this.module!);
-    this.stopped = undefined;
+    this.instance = undefined;
+    try {
+      this.instance = await this.instances.instantiate(this.module!);
+    } finally {
+      this.stopped = undefined; // without an instance the next question asks for one
+    }
   }
 
   private text(name: Question, words: (string | number)[]): string {

@@ -6,7 +6,9 @@ export function instantiate(module: WebAssembly.Module): Promise<Trainmem> {
   return new Promise((resolve, reject) => {
     createTrainmem({
       instantiateWasm(imports, done) {
-        WebAssembly.instantiate(module, imports).then(instance => done(instance, module), reject);
+        WebAssembly.instantiate(module, imports)
+          .then(instance => done(instance, module))
+          .catch(reject);
         return {};
       },
       print: () => {},

@@ -186,6 +186,66 @@ pageTest(
   },
 );
 
+/** The engine traps in as many of the coming calls as `traps` says; `instances` counts those that were made. */
+const trapping = page =>
+  page.addInitScript(() => {
+    Object.assign(globalThis, { traps: 0, instances: 0 });
+    const instantiate = WebAssembly.instantiate;
+    WebAssembly.instantiate = async (module, imports) => {
+      const { exports } = await instantiate(module, imports);
+      globalThis.instances += 1;
+      const guarded = value =>
+        typeof value !== 'function'
+          ? value
+          : (...words) => {
+              if (globalThis.traps > 0) {
+                globalThis.traps -= 1;
+                throw new WebAssembly.RuntimeError('unreachable');
+              }
+              return value(...words);
+            };
+      return { exports: Object.fromEntries(Object.entries(exports).map(([name, value]) => [name, guarded(value)])) };
+    };
+  });
+
+const setTraps = (page, traps) => page.evaluate(count => Object.assign(globalThis, { traps: count }).traps, traps);
+
+pageTest('an engine that traps once is replaced by a fresh instance, and the edit is answered', {}, async page => {
+  await trapping(page);
+  await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&end');
+  const before = await total(page);
+  const made = await page.evaluate(() => globalThis.instances);
+  await setTraps(page, 1);
+  await page.getByLabel('Sequence length', { exact: true }).fill('1k');
+  await page.waitForFunction(count => globalThis.instances > count, made);
+  await settled(page);
+  assert.notEqual(await total(page), before);
+  assert.equal(await page.getByRole('alert').count(), 0);
+  assert.match(await fragment(page), /seq=1024&end$/);
+});
+
+pageTest(
+  'where its fresh instance traps too, the last good answer stays, and the next edit goes on',
+  {},
+  async page => {
+    await trapping(page);
+    await openCalculator(page, 'v=1&model=llama2-7b&gpu=h100-sxm&seq=2048&end');
+    const before = await total(page);
+    await setTraps(page, 2);
+    const field = page.getByLabel('Sequence length', { exact: true });
+    await field.fill('1k');
+    assert.match(
+      await page.getByRole('alert').innerText(),
+      /engine stopped on this configuration and was started again/,
+    );
+    assert.equal(await total(page), before);
+    await setTraps(page, 0);
+    await field.fill('512');
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    assert.notEqual(await total(page), before);
+  },
+);
+
 pageTest('a damaged engine is a message, not a blank page', {}, async page => {
   await page.route('**/*.wasm', route =>
     route.fulfill({ status: 200, contentType: 'application/wasm', body: Buffer.from('\0asm\x01\0\0\0damaged') }),
