@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/advice/edits.h"
 #include "engine/advice/remedy.h"
 #include "engine/advice/trials.h"
 
@@ -18,8 +19,9 @@ std::vector<Suggestion> try_all(const Config& config, const Result& result, Tria
   for (const Change& change : all_changes()) {
     Suggestion tried{&change, config, {}, 0};
     if (!make(change, tried.config)) continue;
-    const bool pools_alone = tried.config.recipe.expandable_segments != config.recipe.expandable_segments;
-    if (!pools_alone && !trials.allocates_less(tried.config, result.allocated)) continue;
+    const bool beside_tensors =
+        tried.config.recipe.expandable_segments != config.recipe.expandable_segments || change.apply == vllm_sleeps;
+    if (!beside_tensors && !trials.allocates_less(tried.config, result.allocated)) continue;
     tried.after = trials.outcome(tried.config);
     if (tried.after.host > host_memory_of_a_gpu) continue;
     tried.saved = result.device.expected - tried.after.device.expected;

@@ -191,6 +191,10 @@ bool precompute_reference(Config& c, std::int64_t) {
   return compares && set(c.recipe.reference_model, ReferenceModel::precomputed);
 }
 
+bool vllm_sleeps(Config& c, std::int64_t) {
+  return c.recipe.objective == Objective::grpo && set(c.recipe.vllm_memory_fraction, 0.0);
+}
+
 bool split_model(Config& c, std::int64_t stages) {
   Recipe& r = c.recipe;
   if (!regroup(r, r.pipeline_parallel, stages)) return false;

@@ -21,6 +21,7 @@ bool loss_kind(Config& c, std::int64_t kind);
 bool pack_sequences(Config& c, std::int64_t);
 /// Of preference tuning.
 bool precompute_reference(Config& c, std::int64_t);
+bool vllm_sleeps(Config& c, std::int64_t);
 bool optimizer_kind(Config& c, std::int64_t kind);
 bool optimizer_step(Config& c, std::int64_t kind);
 /// A step in backward, which knows no total norm to clip by.

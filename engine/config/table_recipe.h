@@ -260,8 +260,8 @@ inline constexpr Field recipe_fields[] = {
      "expert parallelism: gradients stay allocated from step to step."},
 
     // Recipe: adapters and quantisation.
-    {"/recipe/lora/rank", "lora", [](Config& c) -> Member { return c.recipe.lora.rank; }, 0, 65536, "elements",
-     "Adapters", "Rank of the adapters; 0: full fine-tuning."},
+    {"/recipe/lora/rank", "lora", [](Config& c) -> Member { return c.recipe.lora.rank; }, 0, 65536, "", "Adapters",
+     "Rank of the adapters; 0: full fine-tuning."},
     {"/recipe/lora/targets", "lora_targets", [](Config& c) -> Member { return c.recipe.lora.targets; }, 0, text_limit,
      "", "Adapters",
      "Projections that get an adapter, divided by commas: q, k, v, o, gate, up, down; other: every other linear layer "

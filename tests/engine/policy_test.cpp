@@ -1,6 +1,8 @@
 // Policies trained on their completions, reward models, and pairs without a reference: sums done by hand.
+#include <algorithm>
 #include <string>
 
+#include "engine/advice/advice.h"
 #include "engine/blocks/policy_loss.h"
 #include "engine/estimate.h"
 #include "engine/parameters/parameters.h"
@@ -173,6 +175,36 @@ TEST_CASE("KTO: single sequences beside a reference") {
   const Bytes peak = of_logits(config, Phase::loss);
   CHECK(peak > 2 * logits + logits / 2 * 3 / 768 * 767);
   CHECK(peak < 4 * logits);
+}
+
+TEST_CASE("advice: vLLM asleep gives back what it holds, alone and among what makes it fit") {
+  Config config = with(Objective::grpo);
+  config.recipe.vllm_memory_fraction = 0.4;
+  const Result result = estimate(config);
+  Bytes held = 0;
+  for (const RuntimeRow& row : result.runtime)
+    if (row.name == "vLLM") held += row.bytes.expected;
+  CHECK(held == static_cast<Bytes>(0.4 * 80e9));  // no driver's or usable size is given
+  const auto asleep = [](const std::vector<Suggestion>& all) {
+    return std::find_if(all.begin(), all.end(),
+                        [](const Suggestion& one) { return std::string(one.change->id) == "vllm_sleeps"; });
+  };
+  const Advice advice = advise(config, result);
+  REQUIRE(asleep(advice.suggestions) != advice.suggestions.end());
+  CHECK(asleep(advice.suggestions)->saved == held);
+  CHECK(asleep(advice.suggestions)->after.allocated == result.allocated);
+  config.recipe.vllm_memory_fraction = 0;
+  const Advice without = advise(config, estimate(config));
+  CHECK(asleep(without.suggestions) == without.suggestions.end());
+
+  // Between what the step needs and what it needs beside vLLM: sleep alone makes it fit.
+  config.recipe.vllm_memory_fraction = 0.6;
+  config.gpu.memory_bytes = 2 * result.reserved.expected + 2'000'000'000;
+  const Advice small = advise(config, estimate(config));
+  const bool helps = std::any_of(small.remedies.begin(), small.remedies.end(), [](const Remedy& one) {
+    return one.changes.size() == 1 && std::string(one.changes[0]->id) == "vllm_sleeps";
+  });
+  CHECK(helps);
 }
 
 TEST_CASE("validation: objectives that cannot be, and those that are not modelled") {
