@@ -10,17 +10,15 @@ export const unitSizes: Record<Units, number> = { GiB: 2 ** 30, GB: 1e9, bytes: 
 /** Where every byte would take too much room, or stands beside already. */
 export const inShort = (units: Units): Units => (units === 'bytes' ? 'GiB' : units);
 
-/** What a size is told in, the largest first. */
+/** What a size is told in, the largest first. Nothing above GiB and GB: what stands side by side is of one scale. */
 export const scales: Record<Units, readonly [number, string][]> = {
   GiB: [
-    [2 ** 40, 'TiB'],
     [2 ** 30, 'GiB'],
     [2 ** 20, 'MiB'],
     [2 ** 10, 'KiB'],
     [1, 'bytes'],
   ],
   GB: [
-    [1e12, 'TB'],
     [1e9, 'GB'],
     [1e6, 'MB'],
     [1e3, 'kB'],
@@ -42,7 +40,7 @@ function rounded(value: number, fraction?: number): string {
   return fixed(value, digits).replace('-', '\u2212');
 }
 
-/** Bytes in the largest unit that leaves about one whole: "112.6 GiB", "2.62 TB", "512 bytes". */
+/** Bytes in the largest unit that leaves about one whole: "112.6 GiB", "2,620 GB", "512 bytes". */
 export function bytes(value: number, units: Units): string {
   const steps = scales[units];
   const [size, name] = steps.find(([step]) => Math.abs(value) >= 0.95 * step) ?? steps[steps.length - 1]!;

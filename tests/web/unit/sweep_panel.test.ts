@@ -139,7 +139,10 @@ describe('columns', () => {
       point('9', 312.5, {}, 'does_not_fit'),
     ];
     const html = await panel({ points }).html;
-    expect(html.match(/<span class="cut">[^<]*/g)).toEqual(['<span class="cut">3.91 TiB', '<span class="cut">312 GiB']);
+    expect(html.match(/<span class="cut">[^<]*/g)).toEqual([
+      '<span class="cut">4,000 GiB',
+      '<span class="cut">312 GiB',
+    ]);
   });
 
   test('that cannot be computed say why, and lead nowhere', async () => {
