@@ -73,7 +73,11 @@ function recorded(engine) {
       ...model,
       parameters: Number(model.parameters.toPrecision(3)),
     })),
-    fields: fields.map(({ name, key, meaning, ...field }) => (common.has(field.path) ? { ...field, meaning } : field)),
+    fields: fields.map(({ name, key, meaning, ...field }) => ({
+      ...field,
+      unit: field.unit || undefined,
+      ...(common.has(field.path) && { meaning }),
+    })),
     ...others,
   };
   const meanings = fields.filter(({ path }) => !common.has(path)).map(({ path, meaning }) => [path, meaning]);

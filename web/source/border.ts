@@ -168,7 +168,7 @@ export interface Summary {
   peak_phase: PhaseName;
   peak_where: string;
   components: ComponentBytes;
-  runtime: Pick<RuntimeRow, 'bytes'>[];
+  runtime: Pick<RuntimeRow, 'name' | 'bytes'>[];
   verdict: Verdict;
   num_gpus: number;
   global_batch_size: number;

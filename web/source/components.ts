@@ -98,7 +98,7 @@ export function deviceSegments(result: Summary): Segment[] {
   if (outside > 0) {
     segments.push({
       name: 'outside',
-      label: 'Outside PyTorch',
+      label: result.runtime.some(({ name }) => name === 'vLLM') ? 'vLLM and CUDA' : 'Outside PyTorch',
       bytes: outside,
       meaning: 'CUDA context, communication library and library workspaces: estimates, see the three counters.',
     });

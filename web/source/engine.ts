@@ -60,7 +60,7 @@ class Border implements Engine {
   finish: (() => Promise<void>) | undefined = once(() => this.load());
   rehearse: ((questions: string[]) => void) | undefined;
   private instance: Trainmem | undefined;
-  private instances!: Instances;
+  instances!: Instances;
   /** Set while no instance can be asked. */
   private stopped: EngineStopped | undefined;
 
@@ -117,11 +117,6 @@ class Border implements Engine {
     this.finish = undefined;
   }
 
-  /** Resolves when the next of many elements may ask. */
-  turn(): Promise<void> {
-    return this.instances.turn();
-  }
-
   private async renew(): Promise<void> {
     this.instance = undefined;
     try {
@@ -173,6 +168,6 @@ export function recordedEngine(recorded: Recorded): Engine {
 export async function engine(recorded?: Recorded): Promise<Engine> {
   shared ??= new Border(recorded);
   await shared.finish?.();
-  await shared.turn();
+  await shared.instances.turn();
   return shared;
 }

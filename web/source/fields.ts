@@ -87,6 +87,7 @@ const labels: Record<string, string> = {
   moe_layer_freq: 'Experts in every n-th layer',
   optimizer_rank: 'Optimizer rank',
   quantization: 'Quantisation',
+  vllm_memory_fraction: 'Share of vLLM',
   rank: 'LoRA rank',
   targets: 'LoRA targets',
   dropout: 'LoRA dropout',
@@ -148,12 +149,23 @@ export function step(field: Field, value: number, direction: 1 | -1, keys: { lar
   return Math.min(field.maximum ?? Number.POSITIVE_INFINITY, Math.max(field.minimum ?? Number.NEGATIVE_INFINITY, next));
 }
 
+/** What an objective alone has stands beside it. */
+const ofObjective: Record<string, string> = {
+  dpo: 'reference_model',
+  kto: 'reference_model',
+  grpo: 'completion_length reference_model old_log_probabilities vllm_memory_fraction',
+};
+
 /** The common knobs in their groups, then everything else. */
-export function groupFields(fields: readonly Field[]): { common: Group[]; more: Group[] } {
+export function groupFields(fields: readonly Field[], objective = ''): { common: Group[]; more: Group[] } {
+  const beside = ofObjective[objective]?.split(' ') ?? [];
   const byPath = new Map(fields.map(field => [field.path, field]));
   const taken = new Set<string>();
   const commonGroups = Object.entries(common).map(([title, names]) => {
-    const members = names.map(name => byPath.get(`/recipe/${name}`)).filter(field => field !== undefined);
+    const members = names
+      .flatMap(name => (name === 'objective' ? [name, ...beside] : name))
+      .map(name => byPath.get(`/recipe/${name}`))
+      .filter(field => field !== undefined);
     for (const field of members) taken.add(field.path);
     return { title, fields: members };
   });

@@ -32,6 +32,23 @@ describe('fields', () => {
     );
   });
 
+  test('what an objective alone has stands beside it, and under More with any other', () => {
+    const list = ['objective', 'completion_length', 'reference_model', 'training_loop'].map(one =>
+      field(`/recipe/${one}`),
+    );
+    const names = (objective?: string) => {
+      const { common, more } = groupFields(list, objective);
+      return [common, more].map(groups => groups.flatMap(({ fields }) => fields.map(({ name }) => name)));
+    };
+    expect(names()).toEqual([
+      ['objective', 'training_loop'],
+      ['completion_length', 'reference_model'],
+    ]);
+    expect(names('dpo')).toEqual([['objective', 'reference_model', 'training_loop'], ['completion_length']]);
+    expect(names('grpo')).toEqual([['objective', 'completion_length', 'reference_model', 'training_loop'], []]);
+    expect(names('orpo')).toEqual(names());
+  });
+
   test('have labels that read as words', () => {
     expect(fieldLabel(field('/recipe/micro_batch_size'))).toBe('Micro-batch size');
     expect(fieldLabel(field('/model/num_hidden_layers'))).toBe('Layers');

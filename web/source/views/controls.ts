@@ -14,10 +14,11 @@ import { fieldRow, unitsOf } from './number_field.js';
 import { adapters } from './pickers.js';
 import type { View } from './view.js';
 
-let grouped: { fields: Field[]; groups: ReturnType<typeof groupFields> } | undefined;
+let grouped: { fields: Field[]; objective: string; groups: ReturnType<typeof groupFields> } | undefined;
 
-function groupsOf(fields: Field[]) {
-  if (grouped?.fields !== fields) grouped = { fields, groups: groupFields(fields) };
+function groupsOf(fields: Field[], objective: string) {
+  if (grouped?.fields !== fields || grouped.objective !== objective)
+    grouped = { fields, objective, groups: groupFields(fields, objective) };
   return grouped.groups;
 }
 
@@ -136,6 +137,7 @@ function more(view: View, groups: Group[]) {
 
 function helpStrip(view: View, fields: Field[]) {
   const field = fields.find(({ path }) => path === view.help);
+  if (field && !field.meaning) fetchMeanings(view);
   if (!field)
     return html`<div class="strip"><p class="muted">Fields take 4k, 2^12, 175B or 8*1024. Arrow keys step.</p></div>`;
   const units = unitsOf(view, field);
@@ -152,7 +154,7 @@ function helpStrip(view: View, fields: Field[]) {
 /** Without `whole` the first of its groups alone: the others follow them. */
 export function controls(view: View, whole: boolean) {
   const fields = view.calculator.state.engine?.presets.fields ?? [];
-  const groups = groupsOf(fields);
+  const groups = groupsOf(fields, `${view.calculator.value('/recipe/objective')}`);
   const shown = whole ? groups.common : groups.common.slice(0, 2);
   return html`<section class="panel knobs" part="controls" id="knobs" aria-label="Configuration">
     ${shown.map(one => keyed(one.title, group(view, one, view.roomy || one === groups.common[0])))}
