@@ -28,6 +28,7 @@ const good = {
     device: { low: 5 * gib, expected: 5 * gib, high: 6 * gib },
     peak_phase: 'backward',
     components: { weights: 2 * gib, activations: gib },
+    runtime: [{ name: 'CUDA context', bytes: { low: gib, expected: gib, high: gib } }],
     rows: [row('=HYPERLINK("x")', 2 * gib), row('plain, with comma', gib)],
     verdict: { fit: 'fits', capacity: 8 * gib, margin: 3 * gib, sentence: '' },
   },
@@ -44,6 +45,14 @@ const subject: Subject = {
 };
 
 describe('Markdown', () => {
+  test('names vLLM where it holds a part of the device', () => {
+    expect(markdown(good, subject)).toContain('| Outside PyTorch | 1.0 GiB |');
+    const [context] = good.result.runtime;
+    const runtime = [{ ...context!, name: 'vLLM' }];
+    const beside = { ...good, result: { ...good.result, runtime } };
+    expect(markdown(beside, subject)).toContain('| vLLM and CUDA | 1.0 GiB |');
+  });
+
   test('has a row for every part, and they sum to the device', () => {
     const rows = [...markdown(good, subject).matchAll(/^\| [A-Z][^|*]+ \| [\d.]+ GiB \| ([\d,]+) \| \d+ % \|$/gm)];
     const sum = rows.reduce((total, [, bytes]) => total + Number(bytes!.replaceAll(',', '')), 0);
