@@ -13,6 +13,13 @@ namespace trainmem {
 
 namespace {
 
+/// Where completions are trained, a sequence is longer or shorter by its completion.
+void keep_prompt(const Recipe& before, Recipe& recipe) {
+  if (before.objective != Objective::grpo) return;
+  const std::int64_t completion = recipe.sequence_length - (before.sequence_length - before.completion_length);
+  if (completion > 0) recipe.completion_length = completion;
+}
+
 /// The configuration with one field or one section set.
 Config with_value(const Config& base, std::string_view path, const std::string& value, Issues& issues) {
   Config config = base;
@@ -31,6 +38,7 @@ Config with_value(const Config& base, std::string_view path, const std::string& 
   } else {
     issues.push_back({"unknown_key", std::string(path), "There is no such field.", "presets/README.md lists all."});
   }
+  if (path == "/recipe/sequence_length") keep_prompt(base.recipe, config.recipe);
   if (issues.empty()) issues = validate(config);
   return config;
 }

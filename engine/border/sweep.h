@@ -12,7 +12,8 @@ inline constexpr int most_sweep_points = 256;
 
 /// `path` is a field's ("/recipe/sequence_length") or a section's ("/model", "/gpu", "/recipe"), whose values are ids
 /// of presets. `values`: as links write them, divided by commas. One entry for each value, in order:
-/// {"value":"8192","ok":true,"after":{...}} or {"value":"7","ok":false,"issues":[...]}.
+/// {"value":"8192","ok":true,"after":{...}} or {"value":"7","ok":false,"issues":[...]}. With grpo a longer
+/// sequence has a longer completion.
 std::string write_sweep(const Config& config, std::string_view path, std::string_view values);
 
 }  // namespace trainmem

@@ -141,6 +141,17 @@ TEST_CASE("plan: no GPUs, too many GPUs and no GPU at all are named") {
   CHECK(plan_request("model=nothing", 8).issues.size() == 1);
 }
 
+TEST_CASE("sweep: of sequences that a policy wrote the completion differs, the prompt stays") {
+  const JsonText points = parse_json(sweep("model=qwen3-0.6b&gpu=h100-sxm&objective=grpo&seq=1536&completion=1024",
+                                           "/recipe/sequence_length", "512,1024,2048"));
+  const JsonTree* list = points.root.find("points");
+  REQUIRE(list != nullptr);
+  REQUIRE(list->children.size() == 3);
+  CHECK(list->children[0].find("link") == nullptr);  // the prompt alone
+  CHECK(parse_link(list->children[1].find("link")->text).config.recipe.completion_length == 512);
+  CHECK(parse_link(list->children[2].find("link")->text).config.recipe.completion_length == 1536);
+}
+
 TEST_CASE("plan and sweep: the border answers in JSON") {
   const JsonText plan_text = parse_json(plan("model=llama2-7b&gpu=h100-sxm", 8));
   REQUIRE(plan_text.root.find("ok")->boolean);
