@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { GoodAnswer } from '../../../web/source/border.js';
 import { picture } from '../../../web/source/share/picture.js';
-import { csv, embedElement, embedFrame, markdown, type Subject } from '../../../web/source/share/texts.js';
+import {
+  csv,
+  description,
+  embedElement,
+  embedFrame,
+  json,
+  markdown,
+  type Subject,
+} from '../../../web/source/share/texts.js';
 
 const gib = 2 ** 30;
 const row = (name: string, bytes: number) => ({
@@ -63,7 +71,52 @@ describe('Markdown', () => {
   });
 });
 
+describe('Markdown, whole', () => {
+  test('says what, how much, of what, and where it was computed', () => {
+    const lines = markdown(good, subject).split('\n');
+    expect(lines.slice(lines.findIndex(line => line.startsWith('| At the peak')))).toEqual([
+      '| At the peak (backward) | Memory | Bytes | Share |',
+      '| --- | ---: | ---: | ---: |',
+      '| Weights | 2.0 GiB | 2,147,483,648 | 40 % |',
+      '| Activations | 1.0 GiB | 1,073,741,824 | 20 % |',
+      '| Outside PyTorch | 1.0 GiB | 1,073,741,824 | 20 % |',
+      '| Cached by PyTorch | 1.0 GiB | 1,073,741,824 | 20 % |',
+      '| **On the device** | **5.0 GiB** | 5,368,709,120 | |',
+      '| of it reserved by PyTorch | 4.0 GiB | 4,294,967,296 | |',
+      '| of it allocated | 3.0 GiB | 3,221,225,472 | |',
+      '',
+      '[Computed by trainmem 1.2.3](https://host/trainmem/#v=1&model=a&end)',
+      '',
+    ]);
+  });
+});
+
+describe('JSON', () => {
+  test('holds link, configuration and result, and ends with a line', () => {
+    const text = json(good);
+    expect(JSON.parse(text)).toEqual({ link: good.link, config: good.config, result: good.result });
+    expect(text.endsWith('}\n')).toBe(true);
+  });
+});
+
+describe('a description of the picture', () => {
+  test('says the sentence, every part, and the exact bytes', () => {
+    expect(description(good, subject)).toBe(
+      'A needs 5.0 GiB of 8.0 GiB. Fits. Weights 2.0 GiB, Activations 1.0 GiB, Outside PyTorch 1.0 GiB, ' +
+        'Cached by PyTorch 1.0 GiB. Exactly 5,368,709,120 bytes expected on the device.',
+    );
+  });
+});
+
 describe('CSV', () => {
+  test('leaves numbers and signs inside of words as they are', () => {
+    const [first] = good.result.rows;
+    const rows = [{ ...first!, name: 'a-b', bytes: -1 }];
+    const [, line] = csv({ ...good, result: { ...good.result, rows } }).split('\r\n');
+    expect(line).toContain('weights,a-b,2x3');
+    expect(line).toContain(',-1,exact');
+  });
+
   test('quotes what needs it, and starts no formula in a spreadsheet', () => {
     const lines = csv(good).split('\r\n');
     expect(lines[0]).toBe('component,name,shape,dtype,elements,element_bytes,copies,bytes,kind,formula');
