@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadEngine } from '../../wasm_bindings/node_loader.mjs';
 import { componentLabels, componentMeanings, deviceSegments, fitsWithoutCache } from '../source/components.ts';
-import { gigabytes, percent, plural } from '../source/format.ts';
+import { capitalized, gigabytes, percent, plural } from '../source/format.ts';
 import { picture } from '../source/share/picture.ts';
 import { plain } from './fill.js';
 import { head, top } from './frame.js';
@@ -217,7 +217,10 @@ function bar(name, { result, setup }) {
   return picture({
     result,
     title: `${name}: ${gigabytes(result.device.expected, 'GiB')} on ${gpus}`,
-    subtitle: result.verdict.fit === 'fits' ? `${setup}. Fits.` : setup,
+    subtitle: [setup, capitalized(verdictWords[result.verdict.fit])]
+      .filter(Boolean)
+      .map(text => `${text}.`)
+      .join(' '),
     foot: 'trainmem: where does GPU memory go when I train this model?',
     units: 'GiB',
     dark: false,

@@ -284,3 +284,16 @@ pageTest('no words of the timeline lie over others', {}, async page => {
       for (const [index, [top]] of boxes.slice(1).entries()) assert.ok(top >= boxes[index][1], `${link} at ${width}`);
     }
 });
+
+pageTest('an objective brings its own fields, which say what they mean; vLLM is named in the bar', {}, async page => {
+  await openCalculator(page, 'v=1&model=qwen3-8b&gpu=h100-sxm&recipe=trl-grpo-lora&end');
+  const field = name => page.locator('[data-group=Training]').getByLabel(name, { exact: true });
+  for (const name of ['Completion length', 'Reference model', 'Share of vLLM']) await field(name).waitFor();
+  await field('Share of vLLM').focus();
+  await page.locator('.strip').filter({ hasText: 'held by vLLM in the same process' }).waitFor();
+  await page.locator('.legend').getByText('vLLM and CUDA', { exact: true }).waitFor();
+  await field('Objective').selectOption('orpo');
+  await settled(page);
+  assert.equal(await field('Completion length').count(), 0);
+  assert.equal(await page.locator('.legend').getByText('Outside PyTorch', { exact: true }).count(), 1);
+});
