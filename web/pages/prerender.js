@@ -50,6 +50,16 @@ function rows(engine) {
   return found;
 }
 
+/** source/recorded.ts puts them back. */
+function leaveOutDefaults(fields, config) {
+  for (const { path, default: value } of fields) {
+    const names = path.split('/').slice(1);
+    const last = names.pop();
+    const group = names.reduce((at, name) => at[name], config);
+    if (group[last] === value) delete group[last];
+  }
+}
+
 /** What a first visit asks, and the answers; source/recorded.ts reads them. */
 function recorded(engine) {
   const answers = {};
@@ -58,7 +68,7 @@ function recorded(engine) {
     answers[`${name} ${argument}`] = answer;
     return answer;
   };
-  ask('estimate', JSON.stringify(first));
+  const answer = ask('estimate', JSON.stringify(first));
   ask('read_link', firstLink);
   const { advice } = ask('advice', firstLink);
   for (const one of [...advice.suggestions, ...advice.remedies]) {
@@ -67,6 +77,7 @@ function recorded(engine) {
     one.after = { device, host, num_gpus, verdict };
   }
   const { models, fields, ...others } = JSON.parse(engine.presets());
+  leaveOutDefaults(fields, answer.config);
   // What the page says nothing of is not sent: of parameters it says three digits.
   const presets = {
     models: models.map(({ active_parameters, model_type, ...model }) => ({

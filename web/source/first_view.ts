@@ -1,13 +1,14 @@
 // What a first visit sees, for the build to draw it into the page (pages/first_view.js).
 
 import { recordedEngine } from './engine.js';
-import type { Recorded } from './recorded.js';
+import { complete, type Recorded } from './recorded.js';
 import { calculatorStyles } from './styles/calculator.js';
 import { TrainmemCalculator } from './trainmem-calculator.js';
 
 export const sheets = calculatorStyles.map(sheet => sheet.cssText);
 
 export function draw(recorded: Recorded): unknown {
+  complete(recorded);
   const element = new TrainmemCalculator();
   element.page = true;
   element.calculator.start(recordedEngine(recorded));

@@ -38,3 +38,19 @@ for (const width of [1280, 390])
       assert.deepEqual(await seen(page), carried);
     },
   );
+
+pageTest('what was recorded for a first visit is what the engine answers', {}, async page => {
+  await patient(page);
+  await openCalculator(page);
+  const answered = () =>
+    page.locator('trainmem-calculator').evaluate(async element => {
+      const { good, engine, config } = element.calculator.state;
+      const recorded = { result: good.result, config: good.config };
+      await engine.finish();
+      const { result, config: resolved } = engine.estimate(config);
+      return [recorded, { result, config: resolved }];
+    });
+  const [recorded, own] = await answered();
+  assert.ok(Object.keys(own.config.recipe).length > 80);
+  assert.deepEqual(recorded, own);
+});
