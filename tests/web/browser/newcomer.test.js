@@ -292,8 +292,11 @@ pageTest('an objective brings its own fields, which say what they mean; vLLM is 
   await field('Share of vLLM').focus();
   await page.locator('.strip').filter({ hasText: 'held by vLLM in the same process' }).waitFor();
   await page.locator('.legend').getByText('vLLM and CUDA', { exact: true }).waitFor();
+  const unit = () => page.locator('.box:has(#field-recipe-micro_batch_size) .unit').innerText();
+  assert.equal(await unit(), 'sequences');
   await field('Objective').selectOption('orpo');
   await settled(page);
+  assert.equal(await unit(), 'pairs');
   assert.equal(await field('Completion length').count(), 0);
   assert.equal(await page.locator('.legend').getByText('Outside PyTorch', { exact: true }).count(), 1);
 });

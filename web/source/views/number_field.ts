@@ -17,6 +17,13 @@ import type { View } from './view.js';
 export const unitsOf = ({ calculator }: View, { unit }: Field) =>
   unit === 'bytes' ? calculator.state.units : undefined;
 
+/** A micro-batch of preferences is one of pairs. */
+const unitOf = ({ calculator }: View, { path, unit }: Field) =>
+  path === '/recipe/micro_batch_size' &&
+  /^(dpo|reward|orpo|cpo|simpo)$/.test(`${calculator.value('/recipe/objective')}`)
+    ? 'pairs'
+    : unit;
+
 export const idOf = (path: string) => `field${path.replaceAll('/', '-')}`;
 
 function numberInput(view: View, field: Field, value: Scalar | undefined, described: string, invalid: boolean) {
@@ -65,7 +72,7 @@ function numberInput(view: View, field: Field, value: Scalar | undefined, descri
       @change=${leave}
       @blur=${leave}
       @keydown=${press}
-    />${unit ? html`<span class="unit" aria-hidden="true">${units ?? unit}</span>` : nothing}
+    />${unit ? html`<span class="unit" aria-hidden="true">${units ?? unitOf(view, field)}</span>` : nothing}
   </span>`;
 }
 
@@ -124,7 +131,17 @@ export function fieldRow(view: View, field: Field) {
   const draft = calculator.state.drafts.get(path);
   const issues = calculator.issuesAt(path);
   const edited = calculator.state.edited.has(path);
-  const shown = [field, field.meaning, value, draft, edited, view.help === path, unitsOf(view, field), ...issues];
+  const shown = [
+    field,
+    field.meaning,
+    value,
+    draft,
+    edited,
+    view.help === path,
+    unitsOf(view, field),
+    unitOf(view, field),
+    ...issues,
+  ];
   return guard(shown, () => row(view, field, value, draft, issues, edited));
 }
 
