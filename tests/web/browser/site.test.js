@@ -35,7 +35,7 @@ pageTest('offline.html works from a disk, under its own strict policy', {}, asyn
     ['file:'],
     'one file and nothing else',
   );
-  assert.ok((await readFile(join(folder, 'offline.html'))).length < 888_000);
+  assert.ok((await readFile(join(folder, 'offline.html'))).length < 890_000);
 });
 
 pageTest(
