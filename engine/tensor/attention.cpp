@@ -88,12 +88,13 @@ Tensor flash(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotP
   return std::move(results[0]);
 }
 
-/// pad_last_dim<8>; backward cuts the padding off again.
-Tensor padded_heads(const Tensor& x) {
+/// pad_last_dim<8>; backward cuts the padding off again. `packed`: flash-attn's own, of (b, s, a, d).
+Tensor padded_heads(const Tensor& x, bool packed) {
   Shape wide = x.shape();
   wide[-1] = round_up(wide[-1], 8);
   const Ref<Node> node = begin_node(pad_rule, {&x});
-  Tensor result = allocate(wide, x.dtype(), {&pad_rule, "padded heads"});
+  const Label label{&pad_rule, "padded heads"};
+  Tensor result = packed ? allocate_heads(wide, x.dtype(), label) : allocate(wide, x.dtype(), label);
   if (node)
     node->backward = [narrow = x.shape(), dtype = x.dtype()](Backward& b) {
       b.give(0, allocate(narrow, dtype, {&pad_rule}));
@@ -105,9 +106,9 @@ Tensor padded_heads(const Tensor& x) {
 Tensor flash_of_any_width(const Tensor& q, const Tensor& k, const Tensor& v, const ScaledDotProduct& options) {
   const Size width = q.size(-1);
   if (width.value() % 8 == 0) return flash(q, k, v, options);
-  const Tensor query = padded_heads(q);
-  const Tensor key = padded_heads(k);
-  const Tensor value = padded_heads(v);
+  const Tensor query = padded_heads(q, options.packed);
+  const Tensor key = padded_heads(k, options.packed);
+  const Tensor value = padded_heads(v, options.packed);
   return slice(flash(query, key, value, options), -1, 0, width);
 }
 
