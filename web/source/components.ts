@@ -45,7 +45,7 @@ export const componentMeanings: Record<ComponentName, string> = {
 export const phaseLabels: Record<PhaseName, string> = {
   initialise: 'Initialise',
   forward: 'Forward',
-  reference: 'Reference model',
+  reference: 'Scoring without gradients',
   loss: 'Loss',
   backward: 'Backward',
   optimizer_step: 'Optimizer step',
@@ -55,7 +55,7 @@ export const phaseLabels: Record<PhaseName, string> = {
 export const phaseWords: Record<PhaseName, string> = {
   initialise: 'the start',
   forward: 'the forward pass',
-  reference: 'the reference model',
+  reference: 'the scoring pass',
   loss: 'the loss',
   backward: 'the backward pass',
   optimizer_step: 'the optimizer step',
@@ -65,7 +65,7 @@ export const phaseWords: Record<PhaseName, string> = {
 export const phaseShort: Record<PhaseName, string> = {
   initialise: 'Init',
   forward: 'Forward',
-  reference: 'Reference',
+  reference: 'Scoring',
   loss: 'Loss',
   backward: 'Backward',
   optimizer_step: 'Step',
