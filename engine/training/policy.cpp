@@ -28,7 +28,7 @@ Tensor copy_of(const Tensor& tensor) {
 }  // namespace
 
 PolicyTuning::PolicyTuning(const Config& config, const std::vector<LayerSlot>& slots, Run& run)
-    : run_(run), recipe_(config.recipe), output_(config.recipe), reference_(config, slots, run) {}
+    : ObjectiveStep(config, run), reference_(config, slots, run) {}
 
 PolicyTuning::Batch PolicyTuning::new_batch() const {
   const Size sequences = recipe_.micro_batch_size * recipe_.gradient_accumulation_steps;

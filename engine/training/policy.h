@@ -36,9 +36,6 @@ class PolicyTuning : public ObjectiveStep {
   Tensor scores(const Logits& logits, const ModelInputs& of_step, std::int64_t most) const;
   Tensor part_of(const Tensor& of_step) const;
 
-  Run& run_;
-  const Recipe& recipe_;
-  const ModelOutput output_;
   ReferenceRunner reference_;
   Batch batch_;
 };

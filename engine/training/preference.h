@@ -18,16 +18,11 @@ namespace trainmem {
 class PreferenceTuning : public ObjectiveStep {
  public:
   PreferenceTuning(const Config& config, const std::vector<LayerSlot>& slots, Run& run)
-      : run_(run), recipe_(config.recipe), output_(config.recipe), reference_(config, slots, run) {}
+      : ObjectiveStep(config, run), reference_(config, slots, run) {}
   Tensor loss(CausalModel& policy, std::int32_t step, const std::string& name) override;
-  void end_micro_batches() override { let_go(inputs_); }
 
  private:
-  Run& run_;
-  const Recipe& recipe_;
-  const ModelOutput output_;
   ReferenceRunner reference_;
-  std::vector<Tensor> inputs_;
 };
 
 }  // namespace trainmem

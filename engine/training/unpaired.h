@@ -17,16 +17,11 @@ namespace trainmem {
 class UnpairedTuning : public ObjectiveStep {
  public:
   UnpairedTuning(const Config& config, const std::vector<LayerSlot>& slots, Run& run)
-      : run_(run), recipe_(config.recipe), output_(config.recipe), reference_(config, slots, run) {}
+      : ObjectiveStep(config, run), reference_(config, slots, run) {}
   Tensor loss(CausalModel& policy, std::int32_t step, const std::string& name) override;
-  void end_micro_batches() override { let_go(inputs_); }
 
  private:
-  Run& run_;
-  const Recipe& recipe_;
-  const ModelOutput output_;
   ReferenceRunner reference_;
-  std::vector<Tensor> inputs_;  ///< ids, attention mask and completion mask, then the same of the other sequences
 };
 
 }  // namespace trainmem
