@@ -24,15 +24,14 @@ inline constexpr Field recipe_fields[] = {
      "them back (counted as if all were left)."},
     {"/recipe/objective", "objective", [](Config& c) -> Member { return c.recipe.objective; }, 0, 0, "", "Batch",
      "What TRL's trainer of that name trains. next_token: cross-entropy of the next token; dpo: pairs of a chosen and "
-     "a "
-     "rejected sequence, beside a reference model; grpo: completions that the policy wrote; reward: a score in place "
-     "of "
-     "the head, of pairs; orpo, cpo, simpo: pairs without a reference; kto: single sequences beside a reference."},
+     "a rejected sequence, beside a reference model; grpo: completions that the policy wrote; reward: a score in "
+     "place of the head, of pairs; orpo, cpo, simpo: pairs without a reference; kto: single sequences beside a "
+     "reference."},
     {"/recipe/reference_model", "reference", [](Config& c) -> Member { return c.recipe.reference_model; }, 0, 0, "",
      "Batch",
      "With dpo, kto and grpo: a frozen copy of the weights, the model itself with its adapters disabled (base), or, "
-     "not "
-     "with grpo, log-probabilities that were precomputed; auto, as TRL does: base with LoRA, else a copy; with grpo "
+     "not with grpo, log-probabilities that were precomputed; auto, as TRL does: base with LoRA, else a copy; with "
+     "grpo "
      "none."},
     {"/recipe/completion_length", "completion", [](Config& c) -> Member { return c.recipe.completion_length; }, 1,
      16777216, "tokens", "Batch",

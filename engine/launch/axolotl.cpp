@@ -5,6 +5,7 @@
 
 #include "engine/config/values.h"
 #include "engine/launch/fine_tuning.h"
+#include "engine/launch/trl.h"
 
 namespace trainmem {
 namespace {
@@ -112,12 +113,7 @@ void finish(SettingsReading& reading) {
   take_fsdp(reading, reading.find("fsdp") != nullptr ? "fsdp" : "fsdp_version");
   take_deepspeed(reading, "deepspeed");
   finish_adapters(reading);
-  const std::string* beta = reading.find("trl.beta");
-  if (beta != nullptr && reading.out().config.recipe.objective == Objective::grpo) {
-    const bool none = beta->find_first_not_of("0.") == std::string::npos;
-    const char* with = reading.out().config.recipe.lora.rank > 0 ? "base" : "copy";
-    reading.apply("trl.beta", "/recipe/reference_model", none ? "none" : with);
-  }
+  if (reading.out().config.recipe.objective == Objective::grpo) take_beta(reading, "trl.beta");
   take_packing(reading, "sample_packing");
   take_padding_of_objective(reading, reading.find("rl") != nullptr ? "rl" : "reward_model");
   take_precision(reading);

@@ -55,10 +55,8 @@ void take_completions(SettingsReading& reading) {
 void take_policy(SettingsReading& reading) {
   take_completions(reading);
   take_vllm(reading);
+  take_beta(reading, "beta");
   const Recipe& recipe = reading.out().config.recipe;
-  const std::string* beta = reading.find("beta");
-  if (beta != nullptr)
-    reading.apply("beta", "/recipe/reference_model", is_zero(*beta) ? "none" : recipe.lora.rank > 0 ? "base" : "copy");
   const std::int64_t steps = recipe.gradient_accumulation_steps;
   if (reading.integer("num_iterations", 1) > 1) reading.apply("num_iterations", "/recipe/old_log_probabilities", "1");
   const std::int64_t together = reading.integer("steps_per_generation", steps);
@@ -71,6 +69,13 @@ void take_policy(SettingsReading& reading) {
 }
 
 }  // namespace
+
+void take_beta(SettingsReading& reading, const char* key) {
+  const std::string* beta = reading.find(key);
+  if (beta == nullptr) return;
+  const char* with = reading.out().config.recipe.lora.rank > 0 ? "base" : "copy";
+  reading.apply(key, "/recipe/reference_model", is_zero(*beta) ? "none" : with);
+}
 
 const TrlTrainer* trl_trainer(const SettingsReading& reading) {
   for (const TrlTrainer& trainer : trainers) {

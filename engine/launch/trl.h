@@ -24,5 +24,7 @@ const TrlTrainer* trl_call(std::string_view name);
 
 /// Objective, completions and reference, and the trainers' own defaults of lengths.
 void take_objective(SettingsReading& reading, const TrlTrainer& trainer);
+/// How far a policy is held near its reference; without that there is none.
+void take_beta(SettingsReading& reading, const char* key);
 
 }  // namespace trainmem
